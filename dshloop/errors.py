@@ -1,0 +1,136 @@
+"""Everything that dshloop raises on purpose.
+
+::
+
+    DshloopError
+    ├── UsageError              2  the command line itself is wrong
+    ├── FailedError             1  the work was tried and failed
+    ├── NotFoundError           3  the thing named is not there
+    ├── RefusedError            4  refused; nothing was changed
+    └── PeerUnreachableError    5  a program or server could not be reached
+
+Each leaf is one kind of fault with a stable ``code``; its docstring says when it is raised and
+its ``hint`` what to do next. docs/errors.md is made from this module. Packages with many faults of
+their own (YAML, transcripts) keep them here too, so that a code is never given twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from typing import Any, ClassVar
+
+
+class ExitCode(IntEnum):
+    """What the process tells the shell (design: exit codes)."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    REFUSED = 4
+    PEER = 5
+    INTERRUPTED = 130
+
+
+class DshloopError(Exception):
+    """Base of all; ``message`` is one sentence, ``details`` are JSON values for programs."""
+
+    code: ClassVar[str] = "ERROR"
+    exit_code: ClassVar[ExitCode] = ExitCode.FAILED
+    hint: str | None = None
+
+    def __init__(self, message: str, *, hint: str | None = None, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        if hint is not None:
+            self.hint = hint
+        self.details: Mapping[str, Any] = details
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value of ``error`` in the line that ``--json`` prints on stderr."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "details": dict(self.details),
+        }
+
+
+class FailedError(DshloopError):
+    """The work was tried and failed."""
+
+    code = "FAILED"
+
+
+class UsageError(DshloopError):
+    """The command line itself is wrong."""
+
+    code = "USAGE"
+    exit_code = ExitCode.USAGE
+    hint = "Run the same command with --help."
+
+
+class NotFoundError(DshloopError):
+    """The thing named is not there."""
+
+    code = "NOT_FOUND"
+    exit_code = ExitCode.NOT_FOUND
+
+
+class RefusedError(DshloopError):
+    """Refused; nothing was changed."""
+
+    code = "REFUSED"
+    exit_code = ExitCode.REFUSED
+
+
+class PeerUnreachableError(DshloopError):
+    """A program or server could not be reached."""
+
+    code = "PEER_UNREACHABLE"
+    exit_code = ExitCode.PEER
+
+
+# --- files and configuration -----------------------------------------------------------------
+
+
+class UnreadableFileError(FailedError):
+    """A file that is there can't be read, or isn't the text it should be."""
+
+    code = "UNREADABLE_FILE"
+
+
+class WriteFailedError(FailedError):
+    """A file could not be written: no space, no permission, a read-only folder."""
+
+    code = "WRITE_FAILED"
+
+
+class ConfigInvalidError(FailedError):
+    """config.yml holds something that dshloop can't use."""
+
+    code = "CONFIG_INVALID"
+
+
+class ChangedSinceReadError(RefusedError):
+    """A file changed between reading and writing it, or since the entry to undo was made."""
+
+    code = "CHANGED_SINCE_READ"
+    hint = "Look at the file, then run the command again."
+
+
+class LockHeldError(RefusedError):
+    """Another process holds the lock; details name its pid, command, host and start."""
+
+    code = "LOCK_HELD"
+    hint = "Wait until it is done, or end that process."
+
+
+def every_error() -> Iterator[type[DshloopError]]:
+    """Yield each error class, parents first, in the order of this module."""
+    pending: list[type[DshloopError]] = [DshloopError]
+    while pending:
+        kind = pending.pop(0)
+        yield kind
+        pending.extend(kind.__subclasses__())
