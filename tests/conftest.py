@@ -1,0 +1,27 @@
+"""Isolation for every test: no home, configuration or data of the person running them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Point HOME, XDG, DSH and dshloop folders at an empty place; give that place."""
+    root = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("DSHLOOP_", "DSH_", "AGENTMEMORY_", "DEEPSEEK_", "XDG_")):
+            if name == "DSHLOOP_CONFORMANCE" or name.startswith("DSHLOOP_TEST_"):
+                continue
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(root))
+    monkeypatch.setenv("USERPROFILE", str(root))
+    monkeypatch.setenv("DSH_HOME", str(root / "dsh"))
+    monkeypatch.setenv("DSHLOOP_DATA", str(root / "data"))
+    monkeypatch.setenv("DSHLOOP_CONFIG", str(root / "config"))
+    for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TERM", "EDITOR", "VISUAL"):
+        monkeypatch.delenv(name, raising=False)
+    return root
