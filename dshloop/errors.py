@@ -7,7 +7,8 @@
     ├── FailedError             1  the work was tried and failed
     ├── NotFoundError           3  the thing named is not there
     ├── RefusedError            4  refused; nothing was changed
-    └── PeerUnreachableError    5  a program or server could not be reached
+    ├── PeerUnreachableError    5  a program or server could not be reached
+    └── InterruptedByUserError  130
 
 Each leaf is one kind of fault with a stable ``code``; its docstring says when it is raised and
 its ``hint`` what to do next. docs/errors.md is made from this module. Packages with many faults of
@@ -92,6 +93,29 @@ class PeerUnreachableError(DshloopError):
     exit_code = ExitCode.PEER
 
 
+# --- the run itself ---------------------------------------------------------------------------
+
+
+class InterruptedByUserError(DshloopError):
+    """Ctrl-C, or a prompt that was left."""
+
+    code = "INTERRUPTED"
+    exit_code = ExitCode.INTERRUPTED
+
+
+class InternalError(FailedError):
+    """A fault in dshloop itself."""
+
+    code = "INTERNAL"
+    hint = "Please report it; --verbose shows where it happened."
+
+    @classmethod
+    def wrap(cls, fault: Exception) -> InternalError:
+        """Give the error that is shown for an exception nobody expected."""
+        said = " ".join(str(fault).split())
+        return cls(f"internal fault: {type(fault).__name__}: {said}", kind=type(fault).__name__)
+
+
 # --- files and configuration -----------------------------------------------------------------
 
 
@@ -111,6 +135,19 @@ class ConfigInvalidError(FailedError):
     """config.yml holds something that dshloop can't use."""
 
     code = "CONFIG_INVALID"
+
+
+class SettingUnknownError(NotFoundError):
+    """`config` was asked for a key that doesn't exist."""
+
+    code = "SETTING_UNKNOWN"
+
+
+class SpliceRefusedError(RefusedError):
+    """A YAML file is written in a way that can't be edited without touching other bytes."""
+
+    code = "SPLICE_REFUSED"
+    hint = "Edit the file by hand."
 
 
 class ChangedSinceReadError(RefusedError):

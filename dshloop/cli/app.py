@@ -1,0 +1,207 @@
+"""The root of the command line: a static table of groups, and the one error boundary.
+
+How a verb is written (cli/doctor.py is the shortest example)::
+
+    app = new_app("plugin", "Add, remove and list the plugins of a profile.", profile=True)
+
+    @app.command(cls=ProfileCommand)
+    def add(ctx: typer.Context, specs: Annotated[list[str], typer.Argument(...)]) -> Result[...]:
+        \"\"\"Add plugins: folders or archives.\"\"\"
+        run = invocation(ctx)
+        report = install.add(run.places, ...)           # one library call, imported in here
+        return Result(report.as_json(), view, notices=[...])
+
+A group's module is imported when one of its verbs is called, no sooner.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+
+from dshloop.cli.invocation import Invocation
+from dshloop.cli.output import Output
+from dshloop.cli.params import Command, Group
+from dshloop.environment import Environment
+from dshloop.errors import DshloopError, ExitCode, InternalError, InterruptedByUserError, UsageError
+from dshloop.result import Result, Stream
+
+
+class Verb(NamedTuple):
+    """Where a word of the root is defined: a group's ``app``, or one command of it."""
+
+    module: str
+    summary: str
+    alone: bool = False
+
+
+VERBS: dict[str, Verb] = {
+    "profile": Verb("profile", "Show, compose and create DSH profiles."),
+    "plugin": Verb("plugin", "Add, remove and list the plugins of a profile."),
+    "session": Verb("session", "Run, list and show sessions."),
+    "memory": Verb("memory", "Remember, recall and manage memories."),
+    "history": Verb("history", "List the changes made by dshloop.", alone=True),
+    "undo": Verb("history", "Take back a change, byte for byte.", alone=True),
+    "redo": Verb("history", "Make an undone change again.", alone=True),
+    "config": Verb("config", "Read and change dshloop's own settings."),
+    "doctor": Verb("doctor", "Check versions, folders and the programs found.", alone=True),
+}
+
+SUMMARY = """\
+The command line for DeepSeek Harness (DSH) profiles, agent loops, sessions and memory.
+
+A community tool, not an official DeepSeek project.
+"""
+
+EPILOG = """\
+Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 a peer could not be reached.
+"""
+
+
+class Root(Group):
+    """The root group: knows its verbs from a table, imports one module when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Give the verbs in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import the module of a verb and give its Typer command; None for an unknown word."""
+        verb = VERBS.get(cmd_name)
+        if verb is None:
+            return None
+        group = typer.main.get_group(import_module(f"dshloop.cli.{verb.module}").app)
+        return group.commands[cmd_name] if verb.alone else group
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Offer near matches from the table, which Typer's own suggestions don't know."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            raise unknown_word(args[0], list(VERBS), "dshloop")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the table without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+
+
+app = typer.Typer(
+    cls=Root,
+    help=SUMMARY,
+    epilog=EPILOG,
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=False,
+    invoke_without_command=True,
+)
+
+
+def _version(ctx: typer.Context, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from dshloop import __version__
+
+        run = ctx.find_object(Invocation)
+        assert run is not None
+        run.answer = Result({"version": __version__}, f"dshloop {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    version: bool = typer.Option(
+        False, "--version", is_eager=True, callback=_version, help="Show the version."
+    ),
+) -> Result[Any] | None:
+    """Answer `dshloop` alone with the help."""
+    if ctx.invoked_subcommand is None:
+        text = ctx.get_help()
+        return Result({"help": text}, text)
+    return None
+
+
+def run(args: Sequence[str], env: Environment | None = None) -> int:
+    """Run one command line in this process: parse, call, render; give the exit code.
+
+    The only place that catches what commands raise. A reader that closes the pipe ends the run
+    quietly with 0.
+    """
+    invocation = Invocation(env or Environment.real(), words=tuple(args))
+    try:
+        return _answer(invocation)
+    except BrokenPipeError:
+        _silence(invocation.env)
+        return ExitCode.DONE
+
+
+def _answer(invocation: Invocation) -> int:
+    try:
+        answer = call(invocation)
+        output = Output(invocation)
+        if isinstance(answer, Stream):
+            return output.stream(answer)
+        return output.result(answer) if answer is not None else ExitCode.DONE
+    except BrokenPipeError:
+        raise
+    except DshloopError as error:
+        return Output(invocation).error(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return Output(invocation).error(InterruptedByUserError("interrupted"))
+    except Exception as fault:
+        return Output(invocation).error(InternalError.wrap(fault), fault)
+
+
+def call(invocation: Invocation) -> Result[Any] | Stream | None:
+    """Parse the words and call the verb; raises what it raises, usage faults as UsageError."""
+    command = typer.main.get_command(app)
+    words = list(invocation.words)
+    try:
+        with command.make_context("dshloop", words, obj=invocation) as ctx:
+            answer: Result[Any] | Stream | None = command.invoke(ctx)
+            return answer
+    except typer.Exit:
+        return invocation.answer
+    except typer.TyperException as fault:
+        invocation.json = invocation.json or _asks_for_json(invocation.words)
+        raise _usage_error(fault) from None
+
+
+def unknown_word(word: str, known: Sequence[str], command: str) -> UsageError:
+    """Say that a verb doesn't exist, with the near matches."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Run {command} --help."
+    return UsageError(f'there is no command "{word}"', hint=hint, near=near)
+
+
+def _usage_error(fault: Any) -> UsageError:
+    """Turn Typer's own faults (it has no public class for them) into ours."""
+    ctx = getattr(fault, "ctx", None)
+    path = ctx.command_path if ctx is not None else "dshloop"
+    if type(fault).__name__ == "NoArgsIsHelpError":
+        verbs = ", ".join(ctx.command.list_commands(ctx)) if ctx is not None else ""
+        return UsageError(f"{path} needs a command: {verbs}", hint=f"Run {path} --help.")
+    message = str(fault.format_message()).rstrip(".")
+    return UsageError(message[:1].lower() + message[1:], hint=f"Run {path} --help.")
+
+
+def _asks_for_json(words: Sequence[str]) -> bool:
+    before = words[: list(words).index("--")] if "--" in words else words
+    return "--json" in before
+
+
+def _silence(env: Environment) -> None:
+    """Send what is still buffered for a closed pipe nowhere, so that exit says nothing."""
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, env.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+__all__ = ["SUMMARY", "VERBS", "Command", "app", "call", "run"]

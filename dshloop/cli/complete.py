@@ -1,0 +1,68 @@
+"""Shell completion: answers what the scripts in completions/ ask, one ``value<TAB>help`` a line.
+
+The scripts set ``_DSHLOOP_COMPLETE`` and pass the words up to the cursor; the last one is the word
+being completed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dshloop.cli.invocation import Invocation
+    from dshloop.environment import Environment
+
+
+def answer(words: Sequence[str], env: Environment | None = None) -> int:
+    """Write the completions of the last word; a fault completes nothing and says nothing."""
+    from dshloop.cli.invocation import Invocation
+    from dshloop.environment import Environment
+    from dshloop.terminal import one_line
+
+    env = env or Environment.real()
+    try:
+        found = completions(words, Invocation(env))
+    except Exception:
+        return 0
+    for value, text in found:
+        env.stdout.write(f"{value}\t{one_line(text)}\n")
+    env.stdout.flush()
+    return 0
+
+
+def completions(words: Sequence[str], invocation: Invocation) -> list[tuple[str, str]]:
+    """Give (value, help) of each completion of the last word."""
+    import typer
+    from typer._click import shell_completion
+
+    from dshloop.cli.app import app
+
+    *before, incomplete = words or [""]
+    command = typer.main.get_command(app)
+    context: Any = shell_completion._resolve_context(
+        command, {"obj": invocation}, "dshloop", list(before)
+    )
+    asked, incomplete = shell_completion._resolve_incomplete(context, list(before), incomplete)
+    items = asked.shell_complete(context, incomplete)
+    return [(item.value, item.help or "") for item in items]
+
+
+def profile_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    """Offer the profiles on disk, then the templates dsh knows."""
+    from dshloop.cli.params import invocation
+    from dshloop.profiles.layout import TEMPLATES, profile_folders
+
+    on_disk = [folder.name for folder in profile_folders(invocation(ctx).places)]
+    templates = [
+        name for name in TEMPLATES if name not in on_disk and name not in ("base", "empty")
+    ]
+    offered = [(name, "profile") for name in on_disk] + [(name, "template") for name in templates]
+    return [item for item in offered if item[0].startswith(incomplete)]
+
+
+def setting_keys(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    """Offer the keys of config.yml."""
+    from dshloop.config import SETTINGS
+
+    return [(item.key, item.summary) for item in SETTINGS if item.key.startswith(incomplete)]

@@ -1,0 +1,60 @@
+"""One run of the command line: what was asked of every verb alike, and where it works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dshloop.environment import Environment
+from dshloop.paths import Places, find_places
+from dshloop.result import Result
+
+if TYPE_CHECKING:
+    from dshloop.config import Config
+
+
+@dataclass(slots=True)
+class Invocation:
+    """The common options of this run (filled in while the words are parsed) and its surroundings.
+
+    ``answer`` is set by options that end the run by themselves, such as --help.
+    """
+
+    env: Environment
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    no_color: bool = False
+    home: str | None = None
+    data_dir: str | None = None
+    profile: str | None = None
+    words: tuple[str, ...] = ()
+    answer: Result[Any] | None = None
+
+    @property
+    def places(self) -> Places:
+        """The folders this run works on."""
+        env = self.env
+        return find_places(env.variables, env.cwd, home=self.home, data_dir=self.data_dir)
+
+    @property
+    def config(self) -> Config:
+        """What config.yml says, read at each call."""
+        from dshloop.config import read_config
+
+        return read_config(self.places)
+
+    @property
+    def command(self) -> str:
+        """The command as typed, for the journal and for lock owners."""
+        return " ".join(("dshloop", *self.words))
+
+    @contextmanager
+    def progress(self, message: str) -> Iterator[None]:
+        """Show that something takes its time, on a terminal only."""
+        from dshloop.cli.output import progress
+
+        with progress(self.env, message, shown=not (self.json or self.quiet)):
+            yield

@@ -1,0 +1,185 @@
+"""The only module that prints: results, streams, errors and progress, for people or as JSON."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from dshloop.cli.invocation import Invocation
+from dshloop.environment import Environment
+from dshloop.errors import DshloopError, ExitCode
+from dshloop.json_text import json_text
+from dshloop.result import Caution, Document, End, Result, Stream, Table, View
+from dshloop.terminal import visible
+
+SCHEMA = 1
+
+
+class Output:
+    """How this run answers: the streams to write to and what was asked of them."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self.env = invocation.env
+        self.json = invocation.json
+        self.quiet = invocation.quiet
+        self.verbose = invocation.verbose
+        self.color = invocation.env.color and not invocation.no_color
+
+    def result(self, result: Result[Any]) -> int:
+        """Write one result; give its exit code."""
+        self._warnings(result.warnings)
+        if self.json:
+            _write_utf8(self.env.stdout, json_text(result.data) + "\n")
+        else:
+            self._view(result.view)
+        self.env.stdout.flush()
+        self._notices(result.notices)
+        return result.exit_code
+
+    def stream(self, stream: Stream) -> int:
+        """Write a stream record by record as it comes; give the exit code of its end."""
+        for seq, record in enumerate(stream.records):
+            if isinstance(record, End):
+                return self._end(record, seq)
+            self._record(stream, record, seq)
+        return ExitCode.DONE
+
+    def error(self, error: DshloopError, fault: Exception | None = None) -> int:
+        """Write an error to stderr, as one JSON line with --json; give its exit code."""
+        stderr = self.env.stderr
+        if self.json:
+            _write_utf8(stderr, json_text({"error": error.as_json()}) + "\n")
+        else:
+            stderr.write(f"error: {visible(error.message)} ({error.code})\n")
+            if error.hint:
+                stderr.write(f"  {visible(error.hint)}\n")
+        if fault is not None and self.verbose:
+            stderr.write("".join(traceback.format_exception(fault)))
+        stderr.flush()
+        return error.exit_code
+
+    def _record(self, stream: Stream, record: Mapping[str, Any], seq: int) -> None:
+        if self.json:
+            line = json_text({"schema": SCHEMA, "seq": seq, **record})
+            _write_utf8(self.env.stdout, line + "\n")
+        else:
+            text = stream.text(record)
+            if not text:
+                return
+            self.env.stdout.write(visible(text))
+        self.env.stdout.flush()
+
+    def _end(self, end: End, seq: int) -> int:
+        self._warnings(end.warnings)
+        if self.json:
+            record = {"schema": SCHEMA, "seq": seq, "type": "end", "outcome": end.outcome}
+            _write_utf8(self.env.stdout, json_text({**record, **end.fields}) + "\n")
+            self.env.stdout.flush()
+        self._notices(end.notices)
+        return end.exit_code
+
+    def _notices(self, notices: Sequence[str]) -> None:
+        if self.json or self.quiet:
+            return
+        for notice in notices:
+            self.env.stderr.write(visible(notice) + "\n")
+        self.env.stderr.flush()
+
+    def _warnings(self, warnings: Sequence[Caution]) -> None:
+        if self.json and not self.verbose:
+            return
+        for caution in warnings:
+            if self.json:
+                body = {"code": caution.code, "message": caution.message}
+                line = json_text({"warning": {**body, "details": dict(caution.details)}})
+                _write_utf8(self.env.stderr, line + "\n")
+            elif caution.line is not None:
+                _write_utf8(self.env.stderr, visible(caution.line) + "\n")
+            else:
+                self.env.stderr.write(f"warning: {visible(caution.message)}\n")
+        self.env.stderr.flush()
+
+    def _view(self, view: View) -> None:
+        stdout = self.env.stdout
+        if isinstance(view, Document):
+            _write_utf8(stdout, view.text)
+        elif isinstance(view, Table):
+            self._table(view)
+        elif view:
+            text = visible(view)
+            stdout.write(text if text.endswith("\n") else text + "\n")
+
+    def _table(self, table: Table) -> None:
+        if not table.rows:
+            if table.empty:
+                self.env.stderr.write(visible(table.empty) + "\n")
+        elif self.env.stdout_tty:
+            _print_rich(table, self.env, color=self.color)
+        else:
+            self.env.stdout.write(plain_table(table))
+
+
+@contextmanager
+def progress(env: Environment, message: str, *, shown: bool = True) -> Iterator[None]:
+    """Show a spinner with a message on stderr while the block runs; nothing without a terminal."""
+    if not (shown and env.stderr_tty) or env.variables.get("TERM") == "dumb":
+        yield
+        return
+    from rich.console import Console
+
+    with Console(file=env.stderr, markup=False).status(visible(message)):
+        yield
+
+
+def plain_table(table: Table) -> str:
+    """Lay a table out in columns of characters, never cut or wrapped, for pipes and files."""
+    rows = [table.columns, *([_cell(cell) for cell in row] for row in table.rows)]
+    widths = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell + " " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True)
+        )
+        for row in rows
+    )
+    return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return visible(text).replace("\n", " ").replace("\t", " ")
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(
+        0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def _print_rich(table: Table, env: Environment, *, color: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable(box=None, pad_edge=False, header_style="bold" if color else "")
+    for title in table.columns:
+        grid.add_column(Text(title), overflow="fold")
+    for row in table.rows:
+        grid.add_row(*(Text(_cell(cell)) for cell in row))
+    console = Console(file=env.stdout, width=env.width, no_color=not color, markup=False)
+    console.print(grid)
+
+
+def _write_utf8(stream: TextIO, text: str) -> None:
+    """Write text as UTF-8 whatever the locale; escapes would change what a program reads."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(text)
+        return
+    stream.flush()
+    buffer.write(text.encode("utf-8", "backslashreplace"))
+    buffer.flush()

@@ -1,0 +1,158 @@
+"""config.yml: the only reader and writer of dshloop's own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dshloop.errors import ConfigInvalidError, SettingUnknownError
+from dshloop.paths import Places
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key that config.yml may hold: its type and what it does."""
+
+    key: str
+    kind: type
+    summary: str
+    choices: tuple[str, ...] = ()
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("profile", str, "the profile to work on when --profile names none"),
+    Setting("memory.store", str, "the memory store to use when --store names none", ("embedded",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What config.yml says; `path` is where, whether it is there or not."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+    def get(self, key: str) -> Any:
+        """Give the value of a dotted key, None when it isn't set."""
+        found: Any = self.values
+        for part in key.split("."):
+            if not isinstance(found, Mapping) or part not in found:
+                return None
+            found = found[part]
+        return found
+
+
+def read_config(places: Places) -> Config:
+    """Read and check config.yml; a missing file is an empty one. Raises CONFIG_INVALID."""
+    path = places.config_file
+    if not path.exists():  # the common case costs no YAML import
+        return Config(path, {})
+    from dshloop.files import read_text
+
+    values = _parse(path, read_text(path) or "")
+    config = Config(path, values)
+    for setting in SETTINGS:
+        _check(setting, config.get(setting.key), path)
+    return config
+
+
+def find_setting(key: str) -> Setting:
+    """Give the setting of this name; SETTING_UNKNOWN with near matches for any other."""
+    known = {setting.key: setting for setting in SETTINGS}
+    if key in known:
+        return known[key]
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, known, n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "dshloop config list shows all."
+    raise SettingUnknownError(f'there is no setting "{key}"', hint=hint, key=key, near=near)
+
+
+def plan_set(config: Config, text: str, key: str, value: str) -> str:
+    """Give the text of config.yml with one key set; the rest stays byte for byte."""
+    from dshloop.splice import set_value
+
+    setting = find_setting(key)
+    typed = _typed(setting, value, config.path)
+    return set_value(text, key.split("."), typed)
+
+
+def plan_unset(text: str, key: str) -> str:
+    """Give the text of config.yml without a key; the same text when it isn't set."""
+    from dshloop.splice import unset_value
+
+    find_setting(key)
+    try:
+        return unset_value(text, key.split("."))
+    except KeyError:
+        return text
+
+
+def write_config(places: Places, text: str, *, expected: str, command: str) -> None:
+    """Replace config.yml as one journal entry; CHANGED_SINCE_READ when it isn't `expected`."""
+    from dshloop.journal import Journal
+    from dshloop.paths import private_folder
+
+    private_folder(places.config)
+    before = expected.encode() if places.config_file.exists() else None
+    with Journal(places.journal).transaction(command=command) as changes:
+        changes.write(places.config_file, text.encode(), expected=before, mode=0o600)
+
+
+def _parse(path: Path, text: str) -> Mapping[str, Any]:
+    import yaml
+
+    try:
+        values = yaml.load(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as fault:
+        mark = getattr(fault, "problem_mark", None)
+        where = {"line": mark.line + 1, "column": mark.column + 1} if mark else {}
+        problem = getattr(fault, "problem", None) or str(fault)
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise ConfigInvalidError(
+            f"{path}{place}: {problem}",
+            hint="Mend the file, or move it away.",
+            file=str(path),
+            **where,
+        ) from None
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise ConfigInvalidError(f"{path} must hold a mapping", file=str(path), line=1)
+    return values
+
+
+def _check(setting: Setting, value: Any, path: Path) -> None:
+    if value is None:
+        return
+    if not isinstance(value, setting.kind) or (isinstance(value, str) and not value):
+        raise ConfigInvalidError(
+            f"{path}: {setting.key} must be {_kind_name(setting)}, not {value!r}",
+            file=str(path),
+            key=setting.key,
+        )
+
+
+def _typed(setting: Setting, value: str, path: Path) -> Any:
+    if setting.choices and value not in setting.choices:
+        raise ConfigInvalidError(
+            f"{setting.key} can't be {value!r}",
+            hint=f"It can be {_either(setting.choices)}.",
+            key=setting.key,
+        )
+    if setting.kind is bool:
+        if value not in ("true", "false"):
+            raise ConfigInvalidError(f"{setting.key} must be true or false", key=setting.key)
+        return value == "true"
+    _check(setting, value, path)
+    return value
+
+
+def _kind_name(setting: Setting) -> str:
+    return "true or false" if setting.kind is bool else "a text that is not empty"
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(names)
