@@ -141,10 +141,10 @@ def replace_file(
     Raises CHANGED_SINCE_READ when the content is no longer `expected`, WRITE_FAILED when the
     system refuses; in both cases nothing is changed and nothing is left over.
     """
-    target = real_file(path)
     if not isinstance(expected, EllipsisType):
-        require_unchanged(target, expected)
+        require_unchanged(path, expected)
     with writing(path):
+        target = real_file(path)
         old = _status(target)
         if old is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only")
