@@ -49,13 +49,18 @@ def read_config(places: Places) -> Config:
     path = places.config_file
     if not path.exists():  # the common case costs no YAML import
         return Config(path, {})
-    from dshloop.files import read_text
-
-    values = _parse(path, read_text(path) or "")
-    config = Config(path, values)
+    config = Config(path, _parse(path, config_text(places)))
     for setting in SETTINGS:
         _check(setting, config.get(setting.key), path)
     return config
+
+
+def config_text(places: Places) -> str:
+    """Give the text of config.yml without a byte order mark, empty when it isn't there."""
+    from dshloop.files import read_text
+
+    text = read_text(places.config_file)
+    return "" if text is None else text.value
 
 
 def find_setting(key: str) -> Setting:

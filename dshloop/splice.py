@@ -7,13 +7,13 @@ with what was wanted; a text it can't edit safely is refused with SPLICE_REFUSED
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dshloop.errors import SpliceRefusedError
 
-if TYPE_CHECKING:
-    from yaml.nodes import MappingNode, Node
+Node = Any  # a PyYAML node; its stubs leave out id, style and value
 
 
 def set_value(text: str, path: Sequence[str], value: Any) -> str:
@@ -44,8 +44,8 @@ def unset_value(text: str, path: Sequence[str]) -> str:
     return bom + _checked(_cut(body, mapping, index), wanted, path)
 
 
-def _set_in(text: str, root: MappingNode, path: Sequence[str], value: Any) -> str:
-    node: Node = root
+def _set_in(text: str, root: Node, path: Sequence[str], value: Any) -> str:
+    node = root
     for depth, key in enumerate(path):
         child = _child(node, key)
         if child is None:
@@ -111,12 +111,19 @@ def _flow(value: Any) -> str:
 
     if isinstance(value, str):
         plain = value.isprintable() and value == value.strip() and value
-        if plain and _reads_back(value):
-            return value
+        return value if plain and _reads_back(value) else _quoted(value)
     if isinstance(value, dict):
         members = (f"{_flow(key)}: {_flow(member)}" for key, member in value.items())
         return "{" + ", ".join(members) + "}"
     return json.dumps(value, ensure_ascii=False)
+
+
+def _quoted(value: str) -> str:
+    marks = {'"': '\\"', "\\": "\\\\"}
+    escaped = (
+        marks.get(char) or (char if char.isprintable() else f"\\U{ord(char):08x}") for char in value
+    )
+    return '"' + "".join(escaped) + '"'
 
 
 def _reads_back(value: str) -> bool:
@@ -135,7 +142,7 @@ def _append(body: str, block: str) -> str:
 
 def _last_character(text: str, node: Node) -> int:
     """Find where a value's text really ends: block values are marked up to the next token."""
-    start, end = node.start_mark.index, node.end_mark.index
+    start, end = int(node.start_mark.index), int(node.end_mark.index)
     if node.id == "scalar":
         return end if node.style not in ("|", ">") else max(start, len(text[:end].rstrip()))
     if not node.flow_style and node.value:
@@ -157,10 +164,10 @@ def _split_bom(text: str) -> tuple[str, str]:
     return ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
 
 
-def _root(text: str) -> MappingNode | None:
+def _root(text: str) -> Node | None:
     import yaml
 
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    node: Node = yaml.compose(text, Loader=yaml.SafeLoader)
     if node is None or (node.id == "scalar" and not node.value):
         return None
     if node.id != "mapping":
@@ -223,12 +230,10 @@ def _without(document: Any, path: Sequence[str]) -> Any:
 def _checked(text: str, wanted: Any, path: Sequence[str]) -> str:
     import yaml
 
-    try:
+    with contextlib.suppress(yaml.YAMLError):
         got = _read(text)
-    except yaml.YAMLError:
-        got = NotImplemented
-    if got == wanted or (not got and not wanted):
-        return text
+        if got == wanted or (got is None and not wanted):
+            return text
     raise SpliceRefusedError(
         f"{'.'.join(path)} can't be edited safely in this file; nothing was changed",
         key=".".join(path),

@@ -12,7 +12,7 @@ _UNSAFE = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Replace each control character by its escape (``\x1b``, ``\u202e``); keep tab and newline."""
+    r"""Show control characters as escapes (``\x1b``, ``\u202e``); keep tab and newline."""
     return _UNSAFE.sub(_escape, text.replace("\r\n", "\n"))
 
 

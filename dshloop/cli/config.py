@@ -53,28 +53,22 @@ def set_setting(
     dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
     """Set a setting in config.yml; comments and the other lines stay as they are."""
-    from dshloop.config import plan_set
+    from dshloop.config import config_text, plan_set
 
     run = invocation(ctx)
     config = run.config
-    before = _text(run)
+    before = config_text(run.places)
     return _write(run, before, plan_set(config, before, key, value), key, dry_run=dry_run)
 
 
 @app.command(cls=Command)
 def unset(ctx: typer.Context, key: Key, dry_run: DryRun = False) -> Result[dict[str, Any]]:
     """Remove a setting from config.yml, so that its default counts again."""
-    from dshloop.config import plan_unset
+    from dshloop.config import config_text, plan_unset
 
     run = invocation(ctx)
-    before = _text(run)
+    before = config_text(run.places)
     return _write(run, before, plan_unset(before, key), key, dry_run=dry_run)
-
-
-def _text(run: Invocation) -> str:
-    from dshloop.files import read_text
-
-    return read_text(run.places.config_file) or ""
 
 
 def _write(

@@ -137,13 +137,12 @@ def plain_table(table: Table) -> str:
     """Lay a table out in columns of characters, never cut or wrapped, for pipes and files."""
     rows = [table.columns, *([_cell(cell) for cell in row] for row in table.rows)]
     widths = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            cell + " " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True)
-        )
-        for row in rows
-    )
-    return "".join(line.rstrip() + "\n" for line in lines)
+    return "".join(_line(row, widths) for row in rows)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = (cell + " " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True))
+    return "  ".join(cells).rstrip() + "\n"
 
 
 def _cell(text: str) -> str:

@@ -1,0 +1,94 @@
+"""What may be imported on the way to an answer: the contract that keeps every command quick."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.running import dshloop
+
+HEAVY = {
+    "asyncio",
+    "httpx",
+    "importlib.metadata",
+    "numpy",
+    "prompt_toolkit",
+    "pydantic",
+    "rich",
+    "ssl",
+    "zstandard",
+}
+CLI = {"typer", "subprocess"}  # Typer itself imports subprocess
+
+
+@pytest.fixture
+def small_home() -> None:
+    assert dshloop("profile", "create", "small", "--template", "empty").code == 0
+    assert dshloop("memory", "remember", "We deploy on Fridays").code == 0
+
+
+def imported(words: list[str], **variables: str) -> set[str]:
+    """Run a command with an import hook and give the modules it had at the end."""
+    probe = (
+        "import sys, atexit; "
+        "atexit.register(lambda: open(sys.argv.pop(), 'w').write(chr(10).join(sys.modules))); "
+        "from dshloop.entry import main; out = sys.argv[-1]; "
+        "sys.argv[:] = ['dshloop', *sys.argv[1:-1]]; code = main(); sys.argv.append(out); "
+        "sys.exit(code)"
+    )
+    listing = Path(os.environ["HOME"]) / "modules.txt"
+    ran = subprocess.run(
+        [sys.executable, "-c", probe, *words, str(listing)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    modules = set(listing.read_text().split())
+    return modules | {name.partition(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize("word", ["--version", "--help"])
+def test_ready_answers_import_almost_nothing(word: str) -> None:
+    modules = imported([word])
+    ours = {name for name in modules if name.startswith("dshloop.")}
+    assert ours <= {"dshloop.entry", "dshloop.root_help"}
+    assert not modules & (HEAVY | CLI | {"yaml", "sqlite3", "typing", "pathlib", "dataclasses", "re"})
+
+
+@pytest.mark.usefixtures("small_home")
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        (["plugin", "list", "--profile", "small"], {"sqlite3", "yaml"}),
+        (["memory", "recall", "when do we deploy"], {"yaml"}),
+        (["profile", "dump", "small"], {"sqlite3"}),
+        (["session", "list"], {"sqlite3", "yaml"}),
+    ],
+)
+def test_plain_commands_stay_light(words: list[str], more: set[str]) -> None:
+    assert not imported(words) & (HEAVY | more)
+
+
+@pytest.mark.usefixtures("small_home")
+def test_completion_imports_no_more_than_a_command() -> None:
+    modules = imported(["plugin", "list", "--profile", ""], _DSHLOOP_COMPLETE="bash")
+    assert not modules & (HEAVY | {"sqlite3", "yaml"})
+
+
+def test_a_file_in_the_working_directory_is_never_imported(tmp_path: Path) -> None:
+    for name in ("typer", "yaml", "json", "platformdirs"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the cwd')\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "dshloop", "config", "list"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
