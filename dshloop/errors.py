@@ -164,6 +164,241 @@ class LockHeldError(RefusedError):
     hint = "Wait until it is done, or end that process."
 
 
+# --- profiles and plugins ----------------------------------------------------------------------
+
+
+class ProfileNotNamedError(UsageError):
+    """The command needs a profile, and none was named; details list those there are."""
+
+    code = "PROFILE_NOT_NAMED"
+    hint = "Name one with --profile NAME, or make one the default: dshloop profile use NAME."
+
+
+class ProfileNameInvalidError(UsageError):
+    """The name can't be that of a profile: empty, a dot, node_modules, or with a slash."""
+
+    code = "PROFILE_NAME_INVALID"
+    hint = "Use a name without / and \\ that is not '.', '..' or node_modules."
+
+
+class ProfileNotFoundError(NotFoundError):
+    """There is no profile of this name, and it is not that of a template either."""
+
+    code = "PROFILE_NOT_FOUND"
+
+
+class ProfileExistsError(RefusedError):
+    """A profile of this name is there already."""
+
+    code = "PROFILE_EXISTS"
+    hint = "Choose another name."
+
+
+class ManifestInvalidError(FailedError):
+    """A package.json can't be read as a JSON object, or its bundle list is not a list."""
+
+    code = "MANIFEST_INVALID"
+
+
+class SpecInvalidError(UsageError):
+    """A plugin spec that can't be meant: empty, an option, or of an unknown kind."""
+
+    code = "SPEC_INVALID"
+    hint = "Give a folder (./plugin), an archive (./plugin.tgz), or a package name."
+
+
+class PackageNotFoundError(NotFoundError):
+    """The folder, archive or registry package that a spec names is not there."""
+
+    code = "PACKAGE_NOT_FOUND"
+
+
+class PluginNotFoundError(NotFoundError):
+    """The profile has no plugin of this name."""
+
+    code = "PLUGIN_NOT_FOUND"
+
+
+class ArchiveInvalidError(FailedError):
+    """A package archive is damaged, too large, or would write outside its folder."""
+
+    code = "ARCHIVE_INVALID"
+
+
+class BundleInvalidError(RefusedError):
+    """A package can't be installed: its manifest or a patch file of it is missing or broken."""
+
+    code = "BUNDLE_INVALID"
+    hint = "Nothing was changed. Mend the package, then add it again."
+
+
+class RowIdTakenError(RefusedError):
+    """A package inserts a row under an id that another layer uses; details name both."""
+
+    code = "ROW_ID_TAKEN"
+    hint = "Nothing was changed. Remove one of the two, or change the id; --force adds it anyway."
+
+
+class ProgramFailedError(FailedError):
+    """A program of the user's could not be started, or took too long."""
+
+    code = "PROGRAM_FAILED"
+
+
+class PnpmMissingError(PeerUnreachableError):
+    """The work needs pnpm, which is not on PATH."""
+
+    code = "PNPM_MISSING"
+    hint = "Install Node.js and pnpm (npm install --global pnpm); dshloop doctor shows what is found."
+
+
+class PnpmFailedError(FailedError):
+    """pnpm ended with an error; details name its exit status and the log file."""
+
+    code = "PNPM_FAILED"
+
+
+class RegistryUnreachableError(PeerUnreachableError):
+    """pnpm could not reach the registry or git host that the package comes from."""
+
+    code = "REGISTRY_UNREACHABLE"
+    hint = "Check the network and the proxy settings, then run the command again."
+
+
+# --- sessions --------------------------------------------------------------------------------
+
+
+class SessionNotFoundError(NotFoundError):
+    """No session has this id, or no log is at this path."""
+
+    code = "SESSION_NOT_FOUND"
+    hint = "See `dshloop session list --all`."
+
+
+class SessionExistsError(RefusedError):
+    """A new session was to get an id that is taken."""
+
+    code = "SESSION_EXISTS"
+    hint = "Choose another id, or continue that session with --resume."
+
+
+class SessionUnreadableError(RefusedError):
+    """A session's log can't be read, or is damaged in a way that forbids going on with it."""
+
+    code = "SESSION_UNREADABLE"
+
+
+class SessionReadOnlyError(RefusedError):
+    """The session belongs to dsh, or its log is of a kind that dshloop reads but never writes."""
+
+    code = "SESSION_READ_ONLY"
+    hint = "Look at it with `dshloop session show`."
+
+
+class SessionAmbiguousError(UsageError):
+    """The beginning of an id fits several sessions."""
+
+    code = "SESSION_AMBIGUOUS"
+    hint = "Give more of the id."
+
+
+class SessionIdError(UsageError):
+    """An id can't name a session: it is empty or too long for a folder's name."""
+
+    code = "SESSION_ID_INVALID"
+    hint = "Use a short name of letters, digits, '.', '_' and '-'."
+
+
+class LoopSwitchError(RefusedError):
+    """A session is bound to one loop or driver and was asked to go on with another."""
+
+    code = "LOOP_SWITCH"
+    hint = "Resume it without naming another one, or start a new session."
+
+
+class DriverUnavailableError(NotFoundError):
+    """No driver of this name can run here."""
+
+    code = "DRIVER_UNAVAILABLE"
+
+
+class PromptMissingError(UsageError):
+    """There is nothing to say: no prompt, no piped text and no terminal to type in."""
+
+    code = "PROMPT_MISSING"
+    hint = 'Give the prompt: dshloop session run --driver fake "hello"'
+
+
+class PromptLineError(FailedError):
+    """A line of --input-format jsonl is not a JSON string or {"prompt": text}."""
+
+    code = "PROMPT_LINE_INVALID"
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+class MemoryEmptyError(UsageError):
+    """There is nothing to remember or to look for: the text is blank."""
+
+    code = "MEMORY_EMPTY"
+    hint = "Give some words, or - to read them from standard input."
+
+
+class MemoryTypeError(UsageError):
+    """A memory's type is none of the six that there are."""
+
+    code = "MEMORY_TYPE"
+
+
+class MemoryNotFoundError(NotFoundError):
+    """No memory has this id, or an id that begins so."""
+
+    code = "MEMORY_NOT_FOUND"
+    hint = "dshloop memory list shows what is stored."
+
+
+class AmbiguousIdError(UsageError):
+    """An abbreviated id fits more than one thing; details list the candidates."""
+
+    code = "AMBIGUOUS_ID"
+    hint = "Give more of the id."
+
+
+class StoreUnknownError(NotFoundError):
+    """No memory store has this name."""
+
+    code = "STORE_UNKNOWN"
+
+
+class StoreUnsupportedError(FailedError):
+    """This Python's SQLite lacks what the embedded store needs (FTS5)."""
+
+    code = "STORE_UNSUPPORTED"
+    hint = "Use a Python whose SQLite is built with FTS5, as those of python.org are."
+
+
+class StoreNewerError(RefusedError):
+    """The memory database was written by a later dshloop."""
+
+    code = "STORE_NEWER"
+    hint = "Upgrade dshloop (pip install --upgrade dshloop), or name another folder by --data-dir."
+
+
+class StoreCorruptError(FailedError):
+    """The memory database is damaged or is no database of dshloop; details give its path."""
+
+    code = "STORE_CORRUPT"
+    hint = "Move the file aside or restore a copy of it; it was left as it is."
+
+
+class StoreBusyError(RefusedError):
+    """Another program has kept the memory database locked for too long."""
+
+    code = "STORE_BUSY"
+    hint = "Nothing was changed. End the program that uses the file, then run the command again."
+
+
 def every_error() -> Iterator[type[DshloopError]]:
     """Yield each error class, parents first, in the order of this module."""
     pending: list[type[DshloopError]] = [DshloopError]
