@@ -1,0 +1,1 @@
+"""Memory: what agents and people want to find again, behind one small protocol."""

@@ -1,0 +1,148 @@
+"""Opening the database file, waiting for others, and telling SQLite's errors apart."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from dshloop.errors import (
+    StoreBusyError,
+    StoreCorruptError,
+    StoreUnsupportedError,
+    UnreadableFileError,
+    WriteFailedError,
+)
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+"""Seconds that a writer or reader waits for another program before it gives up."""
+
+_SQLITE_WAIT_MS = 5_000
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open the database, creating the file (0600) when it is missing; its folder must be there."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    os.close(descriptor)
+    connection = _connect(path, "mode=rw")
+    try:
+        patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"), path)
+        connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Open an existing database so that nothing can be changed through it.
+
+    ``mode=rw`` with ``query_only`` is tried before ``mode=ro``: only so does SQLite take its
+    ``-wal`` and ``-shm`` files away again. In a folder that may not be written to there is no other
+    writer either, so the last resort is to read the file as it stands.
+    """
+    modes = ["mode=rw", "mode=ro"] if os.access(path, os.W_OK) else ["mode=ro"]
+    if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
+        modes = ["immutable=1"]
+    for mode in modes:
+        connection = _connect(path, mode)
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            patiently(lambda: connection.execute("PRAGMA schema_version").fetchone(), path)  # noqa: B023
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if mode == modes[-1] or not _is(error, (sqlite3.SQLITE_CANTOPEN,)):
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Hold the write lock; commit durably at the end, roll back on any exception."""
+    patiently(lambda: connection.execute("BEGIN IMMEDIATE"), path)
+    try:
+        yield
+        patiently(lambda: connection.execute("COMMIT"), path)
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def patiently(work: Callable[[], T], path: Path) -> T:
+    """Run one statement, again with growing pauses while another program holds the database.
+
+    SQLite waits by itself, but not everywhere (changing to WAL, recovery). Raises STORE_BUSY.
+    """
+    deadline = time.monotonic() + PATIENCE
+    pause = 0.005
+    while True:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            if not _is(error, _LOCKED):
+                raise
+            if time.monotonic() >= deadline:
+                raise StoreBusyError(
+                    f"Another program has kept {path} locked for {PATIENCE:.0f} seconds.",
+                    path=str(path),
+                ) from error
+        time.sleep(pause + pause * (os.getpid() % 7) / 7)  # processes must not march in step
+        pause = min(pause * 2, 0.25)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn SQLite's and the system's errors into ours, naming the file."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _ours(error, path) from error
+    except OSError as error:
+        raise WriteFailedError(
+            f"{path} can't be opened: {error.strerror}.", path=str(path)
+        ) from error
+
+
+def _ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
+    text = str(error)
+    if _is(error, _CORRUPT):
+        return StoreCorruptError(
+            f"{path} is damaged, or no memory database: {text}.", path=str(path)
+        )
+    if _is(error, _LOCKED):
+        return StoreBusyError(f"Another program keeps {path} locked.", path=str(path))
+    if "no such module: fts5" in text:
+        return StoreUnsupportedError("This Python's SQLite has no full-text index (FTS5).")
+    if _is(error, (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)):
+        return WriteFailedError(f"{path} can't be written: {text}.", path=str(path))
+    if _is(error, (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)):
+        return UnreadableFileError(f"{path} can't be opened: {text}.", path=str(path))
+    return StoreCorruptError(f"{path} can't be used: {text}.", path=str(path))
+
+
+def _is(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
+    """Tell by primary result code; the extended ones carry more in their upper bytes."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in codes
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}",
+        uri=True,
+        timeout=_SQLITE_WAIT_MS / 1000,
+        isolation_level=None,
+    )
