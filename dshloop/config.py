@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import ConfigInvalidError, SettingUnknownError
 from dshloop.paths import Places
+
+if TYPE_CHECKING:
+    from dshloop.journal import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +52,13 @@ def read_config(places: Places) -> Config:
     path = places.config_file
     if not path.exists():  # the common case costs no YAML import
         return Config(path, {})
-    config = Config(path, _parse(path, config_text(places)))
+    from dshloop.files import read_text
+
+    text = read_text(path)
+    config = Config(path, _parse(path, "" if text is None else text.value))
     for setting in SETTINGS:
         _check(setting, config.get(setting.key), path)
     return config
-
-
-def config_text(places: Places) -> str:
-    """Give the text of config.yml without a byte order mark, empty when it isn't there."""
-    from dshloop.files import read_text
-
-    text = read_text(places.config_file)
-    return "" if text is None else text.value
 
 
 def find_setting(key: str) -> Setting:
@@ -75,35 +73,43 @@ def find_setting(key: str) -> Setting:
     raise SettingUnknownError(f'there is no setting "{key}"', hint=hint, key=key, near=near)
 
 
-def plan_set(config: Config, text: str, key: str, value: str) -> str:
-    """Give the text of config.yml with one key set; the rest stays byte for byte."""
+def plan_set(places: Places, key: str, value: str) -> Change:
+    """Plan config.yml with one key set; every other byte stays. SETTING_UNKNOWN, CONFIG_INVALID."""
     from dshloop.splice import set_value
 
-    setting = find_setting(key)
-    typed = _typed(setting, value, config.path)
-    return set_value(text, key.split("."), typed)
+    typed = _typed(find_setting(key), value, places.config_file)
+    return _planned(read_config(places), lambda text: set_value(text, key.split("."), typed))
 
 
-def plan_unset(text: str, key: str) -> str:
-    """Give the text of config.yml without a key; the same text when it isn't set."""
+def plan_unset(places: Places, key: str) -> Change:
+    """Plan config.yml without a key; no change when it isn't set."""
     from dshloop.splice import unset_value
 
-    find_setting(key)
-    try:
-        return unset_value(text, key.split("."))
-    except KeyError:
-        return text
+    config = read_config(places)
+    if config.get(find_setting(key).key) is None:
+        return _planned(config, lambda text: text)
+    return _planned(config, lambda text: unset_value(text, key.split(".")))
 
 
-def write_config(places: Places, text: str, *, expected: str, command: str) -> None:
-    """Replace config.yml as one journal entry; CHANGED_SINCE_READ when it isn't `expected`."""
+def write_config(places: Places, change: Change, *, command: str) -> None:
+    """Make a planned change as one journal entry; CHANGED_SINCE_READ when the file moved on."""
     from dshloop.journal import Journal
     from dshloop.paths import private_folder
 
     private_folder(places.config)
-    before = expected.encode() if places.config_file.exists() else None
     with Journal(places.journal).transaction(command=command) as changes:
-        changes.write(places.config_file, text.encode(), expected=before, mode=0o600)
+        assert isinstance(change.after, bytes)
+        assert isinstance(change.before, bytes | None)
+        changes.write(change.path, change.after, expected=change.before, mode=0o600)
+
+
+def _planned(config: Config, edit: Callable[[str], str]) -> Change:
+    from dshloop.files import read_bytes
+    from dshloop.journal import Change
+
+    before = read_bytes(config.path)
+    after = edit((before or b"").decode("utf-8")).encode("utf-8")
+    return Change(config.path, before, None if before is None and not after else after)
 
 
 def _parse(path: Path, text: str) -> Mapping[str, Any]:

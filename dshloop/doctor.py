@@ -81,12 +81,10 @@ class Report:
 
 def examine(places: Places, env: Environment) -> Report:
     """Look at everything; starts the programs it finds to ask for their version."""
-    from dshloop.dsh import find_programs
-
     return Report(
         versions=_versions(),
         folders=[Folder(name, path, state_of(path)) for name, path in _paths(places).items()],
-        programs=[program.as_json() for program in find_programs(env.variables)],
+        programs=_programs(env.variables),
         extras={name: _has_module(module) for name, module in EXTRAS.items()},
         fts5=_has_fts5(),
     )
@@ -113,6 +111,17 @@ def _paths(places: Places) -> dict[str, Path]:
         "journal": places.journal,
         "config": places.config_file,
     }
+
+
+def _programs(variables: Mapping[str, str]) -> list[dict[str, str | None]]:
+    from dshloop.dsh import find_programs, version_of
+
+    rows: list[dict[str, str | None]] = []
+    for name, program in find_programs(variables).items():
+        path = str(program.path) if program else None
+        version = version_of(program, variables) if program else None
+        rows.append({"name": name, "path": path, "version": version})
+    return rows
 
 
 def _versions() -> dict[str, str]:

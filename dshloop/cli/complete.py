@@ -38,14 +38,22 @@ def completions(words: Sequence[str], invocation: Invocation) -> list[tuple[str,
 
     from dshloop.cli.app import app
 
-    *before, incomplete = words or [""]
+    *before, incomplete = _without_equals_words(words or [""])
+    option, equals, _ = incomplete.partition("=")
+    prefix = option + equals if equals and option.startswith("-") else ""
     command = typer.main.get_command(app)
     context: Any = shell_completion._resolve_context(
         command, {"obj": invocation}, "dshloop", list(before)
     )
     asked, incomplete = shell_completion._resolve_incomplete(context, list(before), incomplete)
     items = asked.shell_complete(context, incomplete)
-    return [(item.value, item.help or "") for item in items]
+    return [(prefix + item.value, item.help or "") for item in items]
+
+
+def _without_equals_words(words: Sequence[str]) -> list[str]:
+    """Undo what bash does to ``--profile=web``: it makes three words of it."""
+    kept = [word for at, word in enumerate(words) if word != "=" or at == 0]
+    return [*kept, ""] if words[-1] == "=" and len(words) > 1 else kept
 
 
 def profile_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from dshloop.cli.complete import setting_keys
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import Command, invocation, new_app
 from dshloop.result import Document, Result, Table
+
+if TYPE_CHECKING:
+    from dshloop.journal import Change
 
 app = new_app("config", "Read and change dshloop's own settings.")
 
@@ -53,39 +56,35 @@ def set_setting(
     dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
     """Set a setting in config.yml; comments and the other lines stay as they are."""
-    from dshloop.config import config_text, plan_set
+    from dshloop.config import plan_set
 
     run = invocation(ctx)
-    config = run.config
-    before = config_text(run.places)
-    return _write(run, before, plan_set(config, before, key, value), key, dry_run=dry_run)
+    return _write(run, plan_set(run.places, key, value), key, dry_run=dry_run)
 
 
 @app.command(cls=Command)
 def unset(ctx: typer.Context, key: Key, dry_run: DryRun = False) -> Result[dict[str, Any]]:
     """Remove a setting from config.yml, so that its default counts again."""
-    from dshloop.config import config_text, plan_unset
+    from dshloop.config import plan_unset
 
     run = invocation(ctx)
-    before = config_text(run.places)
-    return _write(run, before, plan_unset(before, key), key, dry_run=dry_run)
+    return _write(run, plan_unset(run.places, key), key, dry_run=dry_run)
 
 
-def _write(
-    run: Invocation, before: str, after: str, key: str, *, dry_run: bool
-) -> Result[dict[str, Any]]:
+def _write(run: Invocation, change: Change, key: str, *, dry_run: bool) -> Result[dict[str, Any]]:
     from dshloop.config import write_config
-    from dshloop.files import unified_diff
+    from dshloop.journal import Plan
 
-    path = run.places.config_file
-    changed = before != after
-    data = {"key": key, "file": str(path), "changed": changed}
+    changed = change.before != change.after
+    data = {"key": key, "file": str(change.path), "changed": changed}
     if dry_run:
-        diff = unified_diff(path, before, after)
+        diff = Plan((change,)).diff()
         return Result({**data, "dry_run": True, "diff": diff}, Document(diff))
     if changed:
-        write_config(run.places, after, expected=before, command=run.command)
-    return Result(data, notices=[f"{'changed' if changed else 'nothing to change in'} {path}"])
+        write_config(run.places, change, command=run.command)
+    return Result(
+        data, notices=[f"{'changed' if changed else 'nothing to change in'} {change.path}"]
+    )
 
 
 def _shown(value: Any) -> str:

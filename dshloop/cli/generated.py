@@ -56,7 +56,7 @@ FISH = """\
 # dshloop completion for fish: put this file into ~/.config/fish/completions/
 function __dshloop_complete
     set -l words (commandline -opc) (commandline -ct)
-    _DSHLOOP_COMPLETE=fish $words[1] $words[2..-1] 2>/dev/null
+    env _DSHLOOP_COMPLETE=fish $words 2>/dev/null
 end
 complete -c dshloop -a "(__dshloop_complete)"
 """

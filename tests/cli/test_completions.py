@@ -1,0 +1,95 @@
+"""The completion scripts: current, and answering in real shells with real values."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dshloop.cli import generated
+from tests.running import dshloop
+from tests.tmux import terminal
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "completions"
+
+
+@pytest.mark.parametrize("name", generated.files())
+def test_generated_files_are_current(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == generated.files()[name], (
+        "run `make generated`"
+    )
+
+
+def complete(*words: str) -> list[str]:
+    """Ask as the scripts do; give the values."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "dshloop", *words],
+        env={**os.environ, "_DSHLOOP_COMPLETE": "bash"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stderr == ""
+    return [line.partition("\t")[0] for line in ran.stdout.splitlines()]
+
+
+def test_words_of_the_root_and_of_groups() -> None:
+    assert {"profile", "plugin", "session", "memory"} <= set(complete(""))
+    assert complete("plu") == ["plugin"]
+    assert {"add", "remove", "list"} <= set(complete("plugin", ""))
+    assert "--profile" in complete("plugin", "list", "--")
+
+
+def test_profiles_are_offered_in_both_places() -> None:
+    dshloop("profile", "create", "mine", "--template", "empty")
+    for words in (["plugin", "--profile", ""], ["plugin", "list", "--profile", ""]):
+        assert "mine" in complete(*words)
+        assert "web" in complete(*words)
+    assert complete("plugin", "list", "--profile", "mi") == ["mine"]
+    assert complete("plugin", "list", "--profile=mi") == ["mine"]
+
+
+def test_profiles_of_a_named_home_are_offered(tmp_path: Path) -> None:
+    dshloop("profile", "create", "there", "--template", "empty", "--home", str(tmp_path))
+    assert "there" in complete("plugin", "list", "--home", str(tmp_path), "--profile", "th")
+
+
+def test_installed_plugins_and_drivers_are_offered(tmp_path: Path) -> None:
+    bundle = ROOT / "examples" / "hello-bundle"
+    assert dshloop("plugin", "add", str(bundle), "--profile", "mine").code == 0
+    assert complete("plugin", "remove", "--profile", "mine", "") == ["hello-bundle"]
+    assert "fake" in complete("session", "run", "--driver", "")
+
+
+def test_a_fault_completes_nothing() -> None:
+    assert complete("nope", "nope", "") == []
+
+
+SHELLS = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "dshloop.bash", "source"),
+    "fish": (["fish", "--no-config"], "dshloop.fish", "source"),
+    "zsh": (["zsh", "-f", "-i"], "_dshloop", "autoload -Uz compinit; compinit -u -D; source"),
+}
+
+
+@pytest.mark.parametrize("name", SHELLS)
+@pytest.mark.parametrize("typed", ["--profile mi", "--profile=mi"])
+def test_tab_completes_in_a_real_shell(name: str, typed: str, tmp_path: Path) -> None:
+    command, script, source = SHELLS[name]
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    dshloop("profile", "create", "mine", "--template", "empty")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    kept = {key: os.environ[key] for key in ("HOME", "DSH_HOME", "DSHLOOP_DATA", "DSHLOOP_CONFIG")}
+    with terminal(command, cwd=tmp_path, variables={**kept, "PATH": path}, columns=150) as screen:
+        screen.type(f"{source} {SCRIPTS / script}; echo rea''dy")
+        screen.press("Enter")
+        screen.wait("\nready")
+        screen.type(f"dshloop plugin list {typed}")
+        screen.press("Tab")
+        screen.wait(f"dshloop plugin list {typed}ne")
