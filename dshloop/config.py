@@ -97,10 +97,7 @@ def write_config(places: Places, change: Change, *, command: str) -> None:
     from dshloop.paths import private_folder
 
     private_folder(places.config)
-    with Journal(places.journal).transaction(command=command) as changes:
-        assert isinstance(change.after, bytes)
-        assert isinstance(change.before, bytes | None)
-        changes.write(change.path, change.after, expected=change.before, mode=0o600)
+    Journal(places.journal).record(command, [change])
 
 
 def _planned(config: Config, edit: Callable[[str], str]) -> Change:
@@ -109,7 +106,7 @@ def _planned(config: Config, edit: Callable[[str], str]) -> Change:
 
     before = read_bytes(config.path)
     after = edit((before or b"").decode("utf-8")).encode("utf-8")
-    return Change(config.path, before, None if before is None and not after else after)
+    return Change(config.path, before, None if before is None and not after else after, 0o600)
 
 
 def _parse(path: Path, text: str) -> Mapping[str, Any]:
