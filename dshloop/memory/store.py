@@ -38,7 +38,7 @@ class NewMemory:
     def checked(self) -> NewMemory:
         """Give it with blanks trimmed off its labels; raise MEMORY_EMPTY, MEMORY_TYPE."""
         if not self.content.strip():
-            raise MemoryEmptyError("There is nothing to remember: the text is blank.")
+            raise MemoryEmptyError("there is nothing to remember: the text is blank")
         if self.type is not None:
             check_type(self.type)
         return replace(
@@ -219,7 +219,7 @@ def check_type(type: str) -> str:  # noqa: A002
     """Give a type back when it is one of ``TYPES``, else raise MEMORY_TYPE."""
     if type not in TYPES:
         raise MemoryTypeError(
-            f"{type!r} is no type of memory.", hint=f"Types: {', '.join(TYPES)}.", type=type
+            f'there is no type of memory "{type}"', hint=f"Types: {', '.join(TYPES)}.", type=type
         )
     return type
 

@@ -24,7 +24,6 @@ PATIENCE = 60.0
 """Seconds that a writer or reader waits for another program before it gives up."""
 
 _SQLITE_WAIT_MS = 5_000
-_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
@@ -97,8 +96,8 @@ def patiently(work: Callable[[], T], path: Path) -> T:
                 raise
             if time.monotonic() >= deadline:
                 raise StoreBusyError(
-                    f"Another program has kept {path} locked for {PATIENCE:.0f} seconds.",
-                    path=str(path),
+                    f"another program has kept {shown(path)} locked for {PATIENCE:.0f} seconds",
+                    path=shown(path),
                 ) from error
         time.sleep(pause + pause * (os.getpid() % 7) / 7)  # processes must not march in step
         pause = min(pause * 2, 0.25)
@@ -113,25 +112,32 @@ def explained(path: Path) -> Iterator[None]:
         raise _ours(error, path) from error
     except OSError as error:
         raise WriteFailedError(
-            f"{path} can't be opened: {error.strerror}.", path=str(path)
+            f"can't open {shown(path)}: {_why(error)}", path=shown(path)
         ) from error
 
 
+def shown(path: Path) -> str:
+    """Give a path as text that any stream can print."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _why(error: OSError) -> str:
+    from dshloop.files import why
+
+    return why(error)
+
+
 def _ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
-    text = str(error)
-    if _is(error, _CORRUPT):
-        return StoreCorruptError(
-            f"{path} is damaged, or no memory database: {text}.", path=str(path)
-        )
-    if _is(error, _LOCKED):
-        return StoreBusyError(f"Another program keeps {path} locked.", path=str(path))
+    text, where = str(error), shown(path)
     if "no such module: fts5" in text:
-        return StoreUnsupportedError("This Python's SQLite has no full-text index (FTS5).")
+        return StoreUnsupportedError("this Python's SQLite has no full-text index (FTS5)")
+    if _is(error, _LOCKED):
+        return StoreBusyError(f"another program keeps {where} locked", path=where)
     if _is(error, (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)):
-        return WriteFailedError(f"{path} can't be written: {text}.", path=str(path))
+        return WriteFailedError(f"can't write {where}: {text}", path=where)
     if _is(error, (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)):
-        return UnreadableFileError(f"{path} can't be opened: {text}.", path=str(path))
-    return StoreCorruptError(f"{path} can't be used: {text}.", path=str(path))
+        return UnreadableFileError(f"can't open {where}: {text}", path=where)
+    return StoreCorruptError(f"{where} is damaged, or no memory database: {text}", path=where)
 
 
 def _is(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from dshloop.errors import StoreCorruptError, StoreNewerError
-from dshloop.memory.sqlite.connect import transaction
+from dshloop.memory.sqlite.connect import shown, transaction
 from dshloop.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 
@@ -21,14 +21,14 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
         foreign = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if foreign or version or application:
             raise StoreCorruptError(
-                f"{path} is a database of another program.",
+                f"{shown(path)} is a database of another program",
                 hint="Name another data folder by --data-dir, or move the file aside.",
-                path=str(path),
+                path=shown(path),
             )
     if version > len(MIGRATIONS):
         raise StoreNewerError(
-            f"{path} was written by a later dshloop (schema {version}, known {len(MIGRATIONS)}).",
-            path=str(path),
+            f"{shown(path)} was written by a later dshloop (schema {version}, known {len(MIGRATIONS)})",
+            path=shown(path),
             schema=version,
             known=len(MIGRATIONS),
         )

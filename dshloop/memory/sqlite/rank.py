@@ -14,8 +14,8 @@ from math import log
 from dshloop.memory.store import Why
 from dshloop.text import Word
 
-FIELDS = ("title", "content", "concepts", "files")
-FIELD_WEIGHTS = (1.5, 1.0, 1.5, 1.0)
+FIELD_WEIGHTS = {"title": 1.5, "content": 1.0, "concepts": 1.5, "files": 1.0}
+"""The index's columns, in order, and how much a word in each counts."""
 
 FLOOR = 0.18
 """Scores below it are no answer; see benchmarks/recall.py for what it silences."""
@@ -28,7 +28,7 @@ _PRESENCE = 0.5
 # What an identifier found only by its parts counts for: jwt.ts where the memory has jwt and ts.
 _IN_PARTS = 0.8
 # A small store says little about which words are rare; so many unseen memories are added to it.
-_UNSEEN = 20.0
+_UNSEEN = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,87 +47,90 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The indexed words of one memory, a list for each of ``FIELDS``."""
+    """The indexed words of one memory, by the name of the field; empty fields are left out."""
 
     seq: int
-    fields: tuple[Sequence[str], ...]
+    fields: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate's score and the reasons for it."""
+    """A candidate and its score."""
 
-    seq: int
+    candidate: Candidate
     score: float
-    why: Why
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A question word with its parts' shares; ``total`` is what finding it whole is worth."""
+    """A question word; ``total`` is what finding it whole is worth, its parts share that."""
 
     word: Word
     total: float
-    parts: Mapping[str, float]
+    parts: Sequence[tuple[str, float]]
 
 
 def rank(question: Sequence[Word], candidates: Sequence[Candidate], corpus: Corpus) -> list[Ranked]:
     """Score every candidate, best first; equal scores newest first."""
     weighed = [_weigh(word, corpus) for word in question]
-    ranked = [_score(weighed, candidate, corpus.mean_words) for candidate in candidates]
-    ranked.sort(key=lambda one: (-one.score, -one.seq))
+    possible = sum(one.total for one in weighed)
+    ranked = [
+        Ranked(candidate, _reached(weighed, candidate, corpus.mean_words) / possible)
+        for candidate in candidates
+    ]
+    ranked.sort(key=lambda one: (-one.score, -one.candidate.seq))
     return ranked
+
+
+def reasons(question: Sequence[Word], candidate: Candidate) -> Why:
+    """Say which words of the question a candidate has, which it lacks, and where they stand."""
+    indexed = {form for words in candidate.fields.values() for form in words}
+    found: dict[str, bool] = {}
+    for word in question:
+        found[word.shown] = found.get(word.shown, False) or not indexed.isdisjoint(word.forms)
+    forms = {form for word in question for form in word.forms}
+    return Why(
+        words=tuple(shown for shown, there in found.items() if there),
+        missing=tuple(shown for shown, there in found.items() if not there),
+        fields=tuple(
+            name for name, words in candidate.fields.items() if not forms.isdisjoint(words)
+        ),
+    )
 
 
 def _weigh(word: Word, corpus: Corpus) -> _Weighed:
     """Weigh a word by its whole form, or by its parts where no memory has it whole."""
-    shares = {part: corpus.idf(part) for part in word.parts}
-    if word.exact is not None and (not shares or corpus.frequency.get(word.exact)):
+    weights = {part: corpus.idf(part) for part in word.parts}
+    whole = sum(weights.values())
+    if word.exact is not None and (not weights or corpus.frequency.get(word.exact)):
         total = corpus.idf(word.exact)
     else:
-        total = sum(shares.values()) / len(shares)
-    whole = sum(shares.values())
-    return _Weighed(
-        word, total * word.size, {part: share / whole for part, share in shares.items()}
-    )
+        total = whole / len(weights)
+    parts = [(part, weight / whole) for part, weight in weights.items()]
+    return _Weighed(word, total * word.size, parts)
 
 
-def _score(question: Sequence[_Weighed], candidate: Candidate, mean_words: float) -> Ranked:
-    length = sum(map(len, candidate.fields))
+def _reached(question: Sequence[_Weighed], candidate: Candidate, mean_words: float) -> float:
+    """Add up what a candidate has of the question's words."""
+    length = sum(map(len, candidate.fields.values()))
     steep = _SATURATION * (1 - _LENGTH + _LENGTH * length / max(mean_words, 1.0))
-    reached = possible = 0.0
-    found: list[str] = []
-    missing: list[str] = []
-    for weighed in question:
-        value = _value(weighed, candidate, steep)
-        reached += weighed.total * value
-        possible += weighed.total
-        (found if value else missing).append(weighed.word.shown)
-    why = Why(tuple(dict.fromkeys(found)), tuple(dict.fromkeys(missing)))
-    return Ranked(candidate.seq, reached / possible if possible else 0.0, why)
+    fields = [(words, FIELD_WEIGHTS[name]) for name, words in candidate.fields.items()]
+    return sum(one.total * _value(one, fields, steep) for one in question)
 
 
-def _value(weighed: _Weighed, candidate: Candidate, steep: float) -> float:
+def _value(one: _Weighed, fields: Sequence[tuple[Sequence[str], float]], steep: float) -> float:
     """Say how well one memory has one word: 0 not at all, 1 whole and prominent."""
-    word = weighed.word
-    whole = _prominence(word.exact, candidate, steep) if word.exact is not None else 0.0
-    if whole or not weighed.parts:
+    exact = one.word.exact
+    whole = _prominence(exact, fields, steep) if exact is not None else 0.0
+    if whole or not one.parts:
         return whole
-    parts = sum(
-        share * _prominence(part, candidate, steep) for part, share in weighed.parts.items()
-    )
-    return parts if word.exact is None else parts * _IN_PARTS
+    parts = sum(share * _prominence(part, fields, steep) for part, share in one.parts)
+    return parts if exact is None else parts * _IN_PARTS
 
 
-def _prominence(form: str, candidate: Candidate, steep: float) -> float:
+def _prominence(form: str, fields: Sequence[tuple[Sequence[str], float]], steep: float) -> float:
     count = 0.0
-    for words, weight in zip(candidate.fields, FIELD_WEIGHTS, strict=True):
-        count += weight * words.count(form)
+    for words, weight in fields:
+        if form in words:
+            count += weight * words.count(form)
     return _PRESENCE + (1 - _PRESENCE) * count / (count + steep) if count else 0.0
-
-
-def fields_of(question: Sequence[Word], candidate: Candidate) -> tuple[str, ...]:
-    """Name the fields in which any form of the question stands."""
-    forms = {form for word in question for form in word.forms}
-    named = zip(FIELDS, candidate.fields, strict=True)
-    return tuple(name for name, words in named if not forms.isdisjoint(words))

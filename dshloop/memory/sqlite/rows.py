@@ -69,7 +69,10 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
 
 
 def index_of(memory: Memory) -> tuple[str, ...]:
-    """Give the index's columns (rank.FIELDS); a title made from the content isn't counted twice."""
+    """Give the columns of the index (rank.FIELD_WEIGHTS).
+
+    A title that was made from the content is left out, so that its words aren't counted twice.
+    """
     title = "" if memory.title == title_of(memory.content) else memory.title
     texts = (title, memory.content, "\n".join(memory.concepts), "\n".join(memory.files))
     return tuple(" ".join(words(text)) for text in texts)

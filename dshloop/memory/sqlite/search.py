@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
-from dshloop.memory.sqlite.rank import FIELD_WEIGHTS, Candidate, Corpus, fields_of, rank
+from dshloop.memory.sqlite.rank import FIELD_WEIGHTS, Candidate, Corpus, rank, reasons
 from dshloop.memory.sqlite.rows import COLUMNS, memory_of, packed, unpacked
-from dshloop.memory.store import Filters, Hit, Memory, Why
+from dshloop.memory.store import Filters, Hit, Memory
 from dshloop.text import Word, question
 
 CANDIDATES = 100
@@ -22,9 +22,9 @@ _MOST_FORMS = 40
 _SHOWN_CANDIDATES = 10
 
 _SEARCH = f"""
-    SELECT i.rowid, i.title, i.content, i.concepts, i.files
+    SELECT i.rowid, {", ".join(f"i.{name}" for name in FIELD_WEIGHTS)}
     FROM memory_index AS i CROSS JOIN memories AS m ON m.seq = i.rowid
-    WHERE memory_index MATCH ? AND rank MATCH 'bm25({", ".join(map(str, FIELD_WEIGHTS))})'
+    WHERE memory_index MATCH ? AND rank MATCH 'bm25({", ".join(map(str, FIELD_WEIGHTS.values()))})'
 """
 
 
@@ -36,16 +36,11 @@ def recall(
     corpus = _corpus(connection, asked)
     candidates = _candidates(connection, corpus, filters, max(CANDIDATES, 2 * limit))
     best = [one for one in rank(asked, candidates, corpus)[:limit] if one.score >= floor]
-    memories = _load(connection, [one.seq for one in best])
-    words = {candidate.seq: candidate for candidate in candidates}
+    memories = _load(connection, [one.candidate.seq for one in best])
     return [
-        Hit(
-            memories[one.seq],
-            one.score,
-            Why(one.why.words, one.why.missing, fields_of(asked, words[one.seq])),
-        )
+        Hit(memories[one.candidate.seq], one.score, reasons(asked, one.candidate))
         for one in best
-        if one.seq in memories
+        if one.candidate.seq in memories
     ]
 
 
@@ -69,11 +64,11 @@ def find(connection: sqlite3.Connection, id_: str) -> Memory:
         (packed(start), packed(start + "\uffff"), _SHOWN_CANDIDATES),
     ).fetchall()
     if not rows or not id_:
-        raise MemoryNotFoundError(f"No memory has the id {id_!r}.", id=id_)
+        raise MemoryNotFoundError(f"no memory has the id {id_}", id=id_)
     exact = [row for row in rows if row[0] == start]
     if len(rows) > 1 and not exact:
         raise AmbiguousIdError(
-            f"{id_!r} begins the ids of several memories.",
+            f"{id_} begins the ids of several memories",
             id=id_,
             candidates=[row[0] for row in rows],
         )
@@ -107,7 +102,12 @@ def _candidates(
     where, values = _where(filters)
     match = " OR ".join('"' + form.replace('"', '""') + '"' for form in forms)
     rows = connection.execute(f"{_SEARCH} {where} ORDER BY rank LIMIT ?", (match, *values, limit))
-    return [Candidate(row[0], tuple(text.split(" ") for text in row[1:])) for row in rows]
+    return [Candidate(seq, _by_field(texts)) for seq, *texts in rows]
+
+
+def _by_field(texts: Sequence[str]) -> dict[str, list[str]]:
+    named = zip(FIELD_WEIGHTS, texts, strict=True)
+    return {name: text.split(" ") for name, text in named if text}
 
 
 def _telling(corpus: Corpus) -> list[str]:

@@ -62,7 +62,7 @@ class SqliteStore:
         min_score: float | None = None,
     ) -> Sequence[Hit]:
         if not query.strip():
-            raise MemoryEmptyError("There is nothing to look for: the question is blank.")
+            raise MemoryEmptyError("there is nothing to look for: the question is blank")
         floor = FLOOR if min_score is None else min_score
         with self._reading() as connection:
             if connection is None:
@@ -82,7 +82,7 @@ class SqliteStore:
     def get(self, id: str) -> Memory:  # noqa: A002
         with self._reading() as connection:
             if connection is None:
-                raise MemoryNotFoundError(f"No memory has the id {id!r}.", id=id)
+                raise MemoryNotFoundError(f"no memory has the id {id}", id=id)
             return search.find(connection, id)
 
     def forget(self, ids: Sequence[str], *, dry_run: bool = False) -> Forgotten:
@@ -115,9 +115,17 @@ class SqliteStore:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Lend a connection for reading, None while there is no database."""
+        """Lend a connection that shows one moment's state, None while there is no database."""
         with explained(self.path):
-            yield self._readable()
+            connection = self._readable()
+            if connection is None:
+                yield None
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
 
     def _readable(self) -> sqlite3.Connection | None:
         if self._connection is None and self.path.exists():
@@ -170,7 +178,7 @@ def _look_up(connection: sqlite3.Connection | None, ids: Sequence[str]) -> Forgo
     for id_ in ids:
         try:
             if connection is None:
-                raise MemoryNotFoundError(f"No memory has the id {id_!r}.", id=id_)
+                raise MemoryNotFoundError(f"no memory has the id {id_}", id=id_)
             memory = search.find(connection, id_)
         except MemoryNotFoundError:
             missing[id_] = None
@@ -179,6 +187,6 @@ def _look_up(connection: sqlite3.Connection | None, ids: Sequence[str]) -> Forgo
     if not found:
         named = ", ".join(missing) or "none"
         raise MemoryNotFoundError(
-            f"Nothing was forgotten: no memory has the id {named}.", ids=list(missing)
+            f"nothing was forgotten: no memory has the id {named}", ids=list(missing)
         )
     return Forgotten(tuple(found.values()), tuple(missing))
