@@ -399,6 +399,67 @@ class StoreBusyError(RefusedError):
     hint = "Nothing was changed. End the program that uses the file, then run the command again."
 
 
+# --- YAML files and patch layers ---------------------------------------------------------------
+
+
+class DshYamlInvalidError(FailedError):
+    """A YAML file is not what DSH reads; details name its file, line, column and the reason."""
+
+    code = "DSH_YAML_INVALID"
+    hint = "Mend the line that is named; DSH refuses the file for the same reason."
+
+
+class DshYamlUnwritableError(FailedError):
+    """A value can't be written as YAML: it contains itself, or is far too deep or large."""
+
+    code = "DSH_YAML_UNWRITABLE"
+    hint = "Replace the alias (*name) that leads back to its own anchor by a plain value."
+
+
+class PatchUnreadableError(FailedError):
+    """A patch file is missing or can't be read."""
+
+    code = "PATCH_UNREADABLE"
+
+
+class PatchInvalidError(FailedError):
+    """A patch file is YAML but no list of patches; details name its file, line and entry."""
+
+    code = "PATCH_INVALID"
+    hint = "A patch file is a list of mappings; no patches is written []."
+
+
+# --- history -----------------------------------------------------------------------------------
+
+
+class JournalDamagedError(FailedError):
+    """The journal has lost or damaged what it needs; details name the file."""
+
+    code = "JOURNAL_DAMAGED"
+    hint = "Nothing was changed; restore the file from a backup of your own."
+
+
+class EntryNotFoundError(NotFoundError):
+    """The history has no such entry, or nothing that could be undone or redone."""
+
+    code = "ENTRY_NOT_FOUND"
+    hint = "`dshloop history` lists the entries."
+
+
+class EntryAmbiguousError(UsageError):
+    """The beginning of an id fits several entries of the history."""
+
+    code = "ENTRY_AMBIGUOUS"
+    hint = "Give more of the id."
+
+
+class EntryStateError(RefusedError):
+    """The entry is undone already, or there is nothing to redo because it wasn't undone."""
+
+    code = "ENTRY_STATE"
+    hint = "`dshloop history` shows which entries are done and which are undone."
+
+
 def every_error() -> Iterator[type[DshloopError]]:
     """Yield each error class, parents first, in the order of this module."""
     pending: list[type[DshloopError]] = [DshloopError]

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import secrets
 import stat
 import sys
 import time
@@ -56,7 +55,7 @@ def why(error: OSError) -> str:
     return known or (error.strerror or str(error) or type(error).__name__).lower()
 
 
-def shown(path: Path) -> str:
+def shown(path: Path | str) -> str:
     """Give a path as text that any stream can print: bytes that are no UTF-8 as ``\\xNN``."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
@@ -129,14 +128,15 @@ def replace_file(
     *,
     mode: int | None = None,
     expected: bytes | EllipsisType | None = ...,
+    follow: bool = True,
     temporary: str | None = None,
 ) -> None:
     """Put `data` in the place of a file in one step that survives a crash.
 
-    A link is followed to its file; an existing file keeps its mode and, where we may, its owner;
-    a new one gets `mode`, else 0644 less the umask. `expected` is the content that was read
-    (None = absent); `temporary` a name for the file beside it, for callers that clean up after
-    a crash. The folder must be there.
+    A link is followed to its file (`follow=False`: is replaced itself); an existing file keeps its
+    mode and, where we may, its owner; a new one gets `mode`, else 0644 less the umask. `expected`
+    is the content that was read (None = absent); `temporary` a name for the file beside it, for
+    callers that clean up after a crash. The folder must be there.
 
     Raises CHANGED_SINCE_READ when the content is no longer `expected`, WRITE_FAILED when the
     system refuses; in both cases nothing is changed and nothing is left over.
@@ -144,11 +144,11 @@ def replace_file(
     if not isinstance(expected, EllipsisType):
         require_unchanged(path, expected)
     with writing(path):
-        target = real_file(path)
-        old = _status(target)
+        target = real_file(path) if follow else path
+        old = _status(target, follow=follow)
         if old is not None and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, "the file is read-only")
-        beside = target.with_name(temporary or f".dshloop-{secrets.token_hex(6)}.tmp")
+            raise OSError(0, "the file is read-only")
+        beside = target.with_name(temporary or f".dshloop-{os.urandom(6).hex()}.tmp")
         try:
             _write_new(beside, data, _wanted_mode(mode, old), old)
             _rename_over(beside, target)
@@ -221,10 +221,12 @@ def _kind_name(mode: int) -> str:
     return names.get(stat.S_IFMT(mode), "something else")
 
 
-def _status(target: Path) -> os.stat_result | None:
+def _status(target: Path, *, follow: bool) -> os.stat_result | None:
     try:
-        found = target.stat()
+        found = target.stat(follow_symlinks=follow)
     except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(found.st_mode):
         return None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder")

@@ -21,6 +21,7 @@ from typing import Any
 from dshloop.errors import LockHeldError
 from dshloop.files import shown, writing
 from dshloop.locks.owner import Owner, held, this_process
+from dshloop.paths import private_folder
 
 # A reader that asks who holds a lock takes it for a moment; nobody is refused because of that.
 _READERS_MOMENT = 0.1
@@ -54,7 +55,7 @@ def hold(path: Path, *, command: str, wait: float = 0.0, what: str | None = None
             pid=os.getpid(),
         )
     with writing(path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(path.parent)
         descriptor = _acquire(path, wait)
     if descriptor is None:
         raise held(subject, path, _read_owner(path))
