@@ -1,0 +1,1 @@
+"""Readers of other programs' session logs: tolerant, and they never write."""
