@@ -236,13 +236,23 @@ def test_dsh_lock_claimed_by_another_taker_is_left_to_it(tmp_path: Path) -> None
     record = f"{dead_pid()}\n".encode()
     lock.write_bytes(record)
     claim = tmp_path / f"package.json.lock.takeover-{hashlib.sha256(record).hexdigest()[:16]}"
-    claim.write_text("1\n")
+    claim.write_text("1\n")  # a process that lives
     with (
         pytest.raises(LockHeldError),
         locks.hold_dsh(tmp_path / "package.json", command="dshloop x", wait=0),
     ):
         pass
     assert lock.exists()
+
+
+def test_dsh_lock_claimed_by_a_dead_taker_is_taken_over(tmp_path: Path) -> None:
+    record = f"{dead_pid()}\n".encode()
+    (tmp_path / "package.json.lock").write_bytes(record)
+    claim = tmp_path / f"package.json.lock.takeover-{hashlib.sha256(record).hexdigest()[:16]}"
+    claim.write_text(f"{dead_pid()}\n")
+    with locks.hold_dsh(tmp_path / "package.json", command="dshloop x", wait=0):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_dsh_lock_nests_in_one_thread(tmp_path: Path) -> None:

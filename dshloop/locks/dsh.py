@@ -104,17 +104,17 @@ def _create(path: Path, data: bytes) -> None:
 
 
 def _remove_stale(lock: Path) -> bool:
-    """Remove a lock whose process is gone, as dsh does: under a claim named after its content.
+    """Remove a lock whose process is gone; True when it is worth trying for the lock at once.
 
-    The claim keeps two takers apart, and the second look keeps them from removing a lock that
-    somebody took in between.
+    As dsh does it: under a claim named after the lock's content, which keeps two takers apart;
+    the second look keeps them from removing a lock that somebody took in between.
     """
     record = _record(lock)
     if record is None or not _has_exited(record):
         return False
     claim = lock.with_name(f"{lock.name}.takeover-{hashlib.sha256(record).hexdigest()[:16]}")
     if not _create_whole(claim, f"{os.getpid()}\n".encode()):
-        return False
+        return _remove_stale_claim(claim)
     try:
         if _record(lock) != record or not _has_exited(record):
             return False
@@ -122,6 +122,26 @@ def _remove_stale(lock: Path) -> bool:
         return True
     finally:
         claim.unlink(missing_ok=True)
+
+
+def _remove_stale_claim(claim: Path) -> bool:
+    """Remove the claim of a taker that was killed; True when there is none any more.
+
+    It is renamed first, so that only one of us removes it and never the claim of a live one.
+    """
+    record = _record(claim)
+    if record is None or not _has_exited(record):
+        return not os.path.lexists(claim)
+    aside = claim.with_name(f".{claim.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        claim.rename(aside)
+    except FileNotFoundError:
+        return True
+    if _record(aside) != record:
+        with contextlib.suppress(OSError):
+            os.link(aside, claim)
+    aside.unlink(missing_ok=True)
+    return True
 
 
 def _record(lock: Path) -> bytes | None:
