@@ -8,6 +8,7 @@ It is done here, not there, because ranking needs the same stems as the index.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import lru_cache
 
 _STEP_2 = {
@@ -42,17 +43,9 @@ _STEP_3 = {
     "ful": "",
     "ness": "",
 }
-_STEP_4 = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
-
-
-def _suffix(endings: list[str]) -> re.Pattern[str]:
-    """Match a word's longest suffix among ``endings``."""
-    return re.compile("^(.*?)(" + "|".join(sorted(endings, key=len, reverse=True)) + ")$")
-
-
-_SUFFIX_2 = _suffix(list(_STEP_2))
-_SUFFIX_3 = _suffix(list(_STEP_3))
-_SUFFIX_4 = _suffix(_STEP_4.split())
+_SUFFIXES_4 = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
+_STEP_4 = frozenset(_SUFFIXES_4.split())
+_LONGEST_SUFFIX = 7
 
 # A consonant is any letter but a vowel; "y" is one at the start and after a vowel.
 _CONSONANT = "[^aeiou]"
@@ -78,8 +71,8 @@ def stem(word: str) -> str:
     word = _past_and_participle(_plural(word))
     if word.endswith("y") and _HAS_VOWEL.match(word[:-1]):
         word = word[:-1] + "i"
-    word = _replace(word, _SUFFIX_2, _STEP_2)
-    word = _replace(word, _SUFFIX_3, _STEP_3)
+    word = _replace(word, _STEP_2)
+    word = _replace(word, _STEP_3)
     word = _final_e(_derivation(word))
     return "y" + word[1:] if first_y else word
 
@@ -101,20 +94,26 @@ def _past_and_participle(word: str) -> str:
     return base[:-1] if _DOUBLED.search(base) else base
 
 
-def _replace(word: str, suffix: re.Pattern[str], by: dict[str, str]) -> str:
-    found = suffix.match(word)
-    if found and _MEASURE_OVER_0.match(found[1]):
-        return found[1] + by[found[2]]
-    return word
+def _replace(word: str, endings: dict[str, str]) -> str:
+    base, suffix = _split(word, endings)
+    return base + endings[suffix] if suffix and _MEASURE_OVER_0.match(base) else word
 
 
 def _derivation(word: str) -> str:
-    found = _SUFFIX_4.match(word)
-    if not found or not _MEASURE_OVER_1.match(found[1]):
+    base, suffix = _split(word, _STEP_4)
+    if not suffix or not _MEASURE_OVER_1.match(base):
         return word
-    if found[2] == "ion" and not found[1].endswith(("s", "t")):
+    if suffix == "ion" and not base.endswith(("s", "t")):
         return word
-    return found[1]
+    return base
+
+
+def _split(word: str, endings: Container[str]) -> tuple[str, str]:
+    """Cut off a word's longest suffix among ``endings``; the suffix is empty when it has none."""
+    for at in range(max(len(word) - _LONGEST_SUFFIX, 0), len(word)):
+        if word[at:] in endings:
+            return word[:at], word[at:]
+    return word, ""
 
 
 def _final_e(word: str) -> str:

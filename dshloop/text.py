@@ -1,54 +1,35 @@
 """Words of a text, as the memory index and its questions see them.
 
-Latin-like words are folded (NFKC, case, accents) and stemmed; identifiers, paths and versions are
-kept whole and in parts; runs of scripts written without spaces (Han, Kana, Hangul, Thai, …) become
-overlapping pairs of characters and single characters, because no dictionary is at hand and a
-Chinese word is mostly two characters long (choices 4).
-
-``words`` is for what is stored, ``question`` for what is asked. Both are linear in the text.
+Words are folded (NFKC, case, accents) and stemmed; identifiers, paths and versions are kept whole
+and in parts; scripts without spaces are the business of unspaced.py. ``words`` is for what is
+stored, ``question`` for what is asked. Both are linear in the text.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from dshloop.stemming import stem
-from dshloop.stop_words import CJK_QUESTION_WORDS, KANA_ENDING, KOREAN_ENDING, STOP_WORDS
+from dshloop.stop_words import STOP_WORDS
 
 LONGEST_WORD = 100
 """Characters of one word that count: blobs of base64 must not fill the index."""
 
-# Han with iteration marks, Kana, Bopomofo, Hangul; Thai, Lao, Burmese and Khmer.
-_RUN = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007"
-    "\u3041-\u3096\u3099\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u318e\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_RUNS = re.compile(f"[{_RUN}]+")
-_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7ff]+")
-_KANA = re.compile("[\u3041-\u309f]+")
-# Letters, digits, "_" and the marks that \w leaves out of Hebrew, Arabic and Indic words.
-_LETTER = (
-    "[\\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed"
-    "\u0900-\u0963\u0966-\u0dff]"
-)
-_CHUNK = re.compile(
-    rf"[{_RUN}]+"
-    r"|(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)"  # C++, C#
-    rf"|{_LETTER}+(?:[-./\\:@+~'’]+{_LETTER}+)*"  # words, and what has signs only inside
-    "|[\u2600-\u27bf\U0001f300-\U0001faff]"  # symbols and emoji, one by one
-)
+_SPECIAL = r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)"  # C++, C#
+_INNER = r"[-./\\:@+~'’]"
+_ASCII_CHUNK = re.compile(rf"{_SPECIAL}|[A-Za-z0-9_]+(?:{_INNER}+[A-Za-z0-9_]+)*")
 _SIGNS = re.compile(r"[-./\\:@+~'’_]+")
 _SLASHES = re.compile(r"[/\\]+")
 _JOINTS = re.compile("[-_]+")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_VERSION = re.compile(r"v[0-9][0-9.]*")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
-_STRAIGHT = str.maketrans("øłđðıþæœ’", "olddiþæœ'", "\u00ad\u200b\u200c\u200d\u2060\ufeff")
-_LIGATURES = {"æ": "ae", "œ": "oe", "þ": "th"}
+_UNDECOMPOSED = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+_INVISIBLE = dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "")
+_SIMPLER = str.maketrans({**_UNDECOMPOSED, **_INVISIBLE, "’": "'"})
 
 
 class Word(NamedTuple):
@@ -73,19 +54,19 @@ def fold(text: str) -> str:
     """Make letters comparable: full-width forms, case and accents no longer matter."""
     if text.isascii():
         return text.lower()
-    text = unicodedata.normalize("NFKC", text).casefold()
-    text = _ACCENTS.sub("", unicodedata.normalize("NFD", text))
-    text = unicodedata.normalize("NFC", text).translate(_STRAIGHT)
-    for ligature, letters in _LIGATURES.items():
-        text = text.replace(ligature, letters)
-    return text
+    from unicodedata import normalize
+
+    text = normalize("NFKC", text).casefold()
+    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", text))).translate(_SIMPLER)
 
 
 def words(text: str) -> Iterator[str]:
     """Yield every indexed form of a text, in order: a word's whole form, then its parts."""
-    for chunk in _chunks(text):
-        if _RUNS.match(chunk):
-            yield from _characters_and_pairs(chunk)
+    for chunk, unspaced in _chunks(text):
+        if unspaced:
+            from dshloop.unspaced import characters_and_pairs
+
+            yield from characters_and_pairs(chunk)
         else:
             whole, parts = _forms(chunk) if len(chunk) <= LONGEST_WORD else _new_forms(chunk)
             yield whole
@@ -95,27 +76,56 @@ def words(text: str) -> Iterator[str]:
 def question(text: str) -> tuple[Word, ...]:
     """Give what a question looks for, stop words left out unless there is nothing else."""
     chunks = list(_chunks(text))
-    asked = (word for chunk in chunks for word in _asked(chunk))
-    found = {word.forms: word for word in asked if word.forms}
-    if not found:
-        found = {word.forms: word for word in map(_word, chunks)}
-    return tuple(found.values())
+    asked = [word for chunk, unspaced in chunks for word in _asked(chunk, unspaced)]
+    if not asked:
+        asked = [_unspaced(chunk) if unspaced else _spaced(chunk) for chunk, unspaced in chunks]
+    return tuple({word.forms: word for word in asked}.values())
 
 
-def _chunks(text: str) -> Iterator[str]:
-    """Cut a text into runs without spaces, words with inner signs, and symbols."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        text = _RUNS.sub(r" \g<0> ", text)  # Latin glued to Han: SQLite作为记忆存储
-    for found in _CHUNK.finditer(text):
-        yield found.group()
+def _chunks(text: str) -> Iterator[tuple[str, bool]]:
+    """Cut a text into words with inner signs, symbols and runs without spaces (marked True)."""
+    if text.isascii():
+        for found in _ASCII_CHUNK.finditer(text):
+            yield found.group(), False
+        return
+    from unicodedata import normalize
+
+    from dshloop.unspaced import RUN, separated
+
+    for found in _any_chunk().finditer(separated(normalize("NFKC", text))):
+        yield found.group(), RUN.match(found.group()) is not None
 
 
-def _characters_and_pairs(run: str) -> Iterator[str]:
-    for at, character in enumerate(run):
-        yield character
-        if at + 1 < len(run):
-            yield run[at : at + 2]
+@lru_cache(maxsize=1)
+def _any_chunk() -> re.Pattern[str]:
+    from dshloop.unspaced import SCRIPTS
+
+    # Letters, digits, "_" and the marks that \w leaves out of Hebrew, Arabic and Indic words.
+    letter = (
+        "[\\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed"
+        "\u0900-\u0963\u0966-\u0dff\u200c\u200d]"
+    )
+    symbol = "[\u2600-\u27bf\U0001f300-\U0001faff]"  # symbols and emoji, one by one
+    return re.compile(f"[{SCRIPTS}]+|{_SPECIAL}|{letter}+(?:{_INNER}+{letter}+)*|{symbol}")
+
+
+def _asked(chunk: str, unspaced: bool) -> list[Word]:
+    if unspaced:
+        from dshloop.unspaced import segments
+
+        return [_unspaced(segment) for segment in segments(chunk)]
+    return [] if fold(chunk).replace("’", "'") in STOP_WORDS else [_spaced(chunk)]
+
+
+def _spaced(chunk: str) -> Word:
+    return Word(chunk, *_forms(chunk))
+
+
+def _unspaced(segment: str) -> Word:
+    from dshloop.unspaced import forms
+
+    exact, parts = forms(segment)
+    return Word(segment, exact, parts, 1.0 if exact is not None else len(segment) / 2)
 
 
 def _new_forms(chunk: str) -> tuple[str, tuple[str, ...]]:
@@ -150,7 +160,7 @@ def _pieces(piece: str) -> list[str]:
 def _whole(chunk: str) -> str:
     """Spell an identifier in one way: ``session-store`` is ``session_store``, v1.2 is 1.2."""
     form = fold(chunk).replace("'", "")
-    if re.fullmatch(r"v\d[\d.]*", form):
+    if _VERSION.fullmatch(form):
         form = form[1:]
     joined = _JOINTS.sub("", form)
     if any(letter.isalpha() for letter in joined):
@@ -166,46 +176,3 @@ def _stemmed(word: str) -> str:
     if word.isascii() and word.isalpha() and len(word) < 30:
         return stem(word)
     return word[:LONGEST_WORD]
-
-
-def _asked(chunk: str) -> Iterator[Word]:
-    if _RUNS.match(chunk):
-        for segment in _segments(chunk):
-            yield _segment_word(segment)
-    elif fold(chunk).replace("’", "'") not in STOP_WORDS:
-        yield _word(chunk)
-
-
-def _word(chunk: str) -> Word:
-    return _segment_word(chunk) if _RUNS.match(chunk) else Word(chunk, *_forms(chunk))
-
-
-def _segments(run: str) -> list[str]:
-    """Cut a run where question words and particles stand; what is left carries the meaning."""
-    if _HANGUL.fullmatch(run):
-        return [] if run in STOP_WORDS else [run]
-    text = CJK_QUESTION_WORDS.sub(" ", run)
-    return _KANA.sub(_without_particles, text).split()
-
-
-def _without_particles(kana: re.Match[str]) -> str:
-    found = KANA_ENDING.search(kana.group())
-    if found is None:
-        return kana.group()
-    rest = kana.group()[: found.start()]
-    stands_alone = kana.start() == 0 or kana.string[kana.start() - 1] == " "
-    # One character with nothing before it is no word: おと is a noun, not お and a particle.
-    return kana.group() if len(rest) == 1 and stands_alone else rest + " "
-
-
-def _segment_word(segment: str) -> Word:
-    if _HANGUL.fullmatch(segment):
-        ending = KOREAN_ENDING.search(segment)
-        if ending and ending.start() >= 2:
-            segment = segment[: ending.start()]
-        elif ending and ending.start() == 1:  # a word and a particle, or one word: both are tried
-            return Word(segment, segment, (segment[0],))
-    if len(segment) <= 2:
-        return Word(segment, segment)
-    pairs = tuple(segment[at : at + 2] for at in range(len(segment) - 1))
-    return Word(segment, None, tuple(dict.fromkeys(pairs)), len(segment) / 2)

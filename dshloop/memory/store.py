@@ -1,13 +1,14 @@
 """What every memory store is asked and answers, whatever it keeps its rows in.
 
-The shapes are those that agentmemory users know (agentmemory 3.6, 6), in snake_case.
+The shapes are those that agentmemory users know (agentmemory 3.6, 6), in snake_case. They are named
+tuples because every command pays for their definition: a dataclass costs six times as much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from dshloop.errors import MemoryEmptyError, MemoryTypeError
 
@@ -18,8 +19,7 @@ TITLE_UNITS = 80
 """UTF-16 units of the content that make a title (agentmemory 4)."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewMemory:
+class NewMemory(NamedTuple):
     """What a caller wants kept; ``None`` means that they didn't say.
 
     ``source`` tells where it comes from, for example ``{"kind": "command"}`` or
@@ -33,7 +33,7 @@ class NewMemory:
     concepts: Sequence[str] = ()
     files: Sequence[str] = ()
     agent: str | None = None
-    source: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, Any] = MappingProxyType({})
 
     def checked(self) -> NewMemory:
         """Give it with blanks trimmed off its labels; raise MEMORY_EMPTY, MEMORY_TYPE."""
@@ -41,8 +41,7 @@ class NewMemory:
             raise MemoryEmptyError("there is nothing to remember: the text is blank")
         if self.type is not None:
             check_type(self.type)
-        return replace(
-            self,
+        return self._replace(
             project=self.project.strip(),
             title=(self.title or "").strip() or None,
             agent=(self.agent or "").strip() or None,
@@ -51,8 +50,7 @@ class NewMemory:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """One stored memory. Times are Unix seconds; ``repeats`` counts how often it was remembered."""
 
     id: str
@@ -88,8 +86,7 @@ class Memory:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
+class Why(NamedTuple):
     """Why a memory was found: the question's words it has, those it lacks, where they stand."""
 
     words: tuple[str, ...] = ()
@@ -105,8 +102,7 @@ class Why:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A memory that answers a question.
 
     ``score`` lies in 0..1 and says how much of the question the memory covers: 0 is none of its
@@ -123,8 +119,7 @@ class Hit:
         return {"score": round(self.score, 4), **self.memory.as_json(), "why": self.why.as_json()}
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """Which memories are looked at; ``None`` leaves a side open."""
 
     project: str | None = None
@@ -132,24 +127,21 @@ class Filters:
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(NamedTuple):
     """What came of a memory: ``merged`` when the same text was there and was counted instead."""
 
     memory: Memory
     merged: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(NamedTuple):
     """Which memories are gone (or would be), and which ids named none."""
 
     memories: tuple[Memory, ...]
     missing: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(NamedTuple):
     """How much a store holds; ``where`` is its file or address, ``bytes`` None when unknown."""
 
     store: str

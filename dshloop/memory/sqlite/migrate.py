@@ -26,11 +26,12 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
                 path=shown(path),
             )
     if version > len(MIGRATIONS):
+        known = len(MIGRATIONS)
         raise StoreNewerError(
-            f"{shown(path)} was written by a later dshloop (schema {version}, known {len(MIGRATIONS)})",
+            f"{shown(path)} was written by a later dshloop (schema {version}, known {known})",
             path=shown(path),
             schema=version,
-            known=len(MIGRATIONS),
+            known=known,
         )
     return int(version)
 

@@ -8,8 +8,8 @@ get, this is the score: 0..1, comparable between questions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log
+from typing import NamedTuple
 
 from dshloop.memory.store import Why
 from dshloop.text import Word
@@ -31,8 +31,7 @@ _IN_PARTS = 0.8
 _UNSEEN = 50.0
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(NamedTuple):
     """What ranking knows of the store: rows, mean words of a row, rows that have a given form."""
 
     memories: int
@@ -45,24 +44,21 @@ class Corpus:
         return log(1 + (self.memories + _UNSEEN - rows + 0.5) / (rows + 1.5))
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """The indexed words of one memory, by the name of the field; empty fields are left out."""
 
     seq: int
     fields: Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A candidate and its score."""
 
     candidate: Candidate
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
+class _Weighed(NamedTuple):
     """A question word; ``total`` is what finding it whole is worth, its parts share that."""
 
     word: Word

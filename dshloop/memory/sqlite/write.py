@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dshloop.memory.sqlite.rows import COLUMNS, digest_of, index_of, memory_of, row_of
 from dshloop.memory.store import DEFAULT_TYPE, Memory, NewMemory, Remembered, title_of
@@ -68,8 +67,7 @@ def _created(new: NewMemory, now: float) -> Memory:
 
 def _merged(old: Memory, new: NewMemory, now: float) -> Memory:
     """Count a repeat; what it says anew (type, title, concepts, files) is added."""
-    return replace(
-        old,
+    return old._replace(
         type=new.type or old.type,
         title=new.title or old.title,
         concepts=tuple(dict.fromkeys((*old.concepts, *new.concepts))),
