@@ -68,6 +68,16 @@ class Transcript:
         return closers_of(self.events, self.version)
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of a log; ``whole`` when it is all of it, ``refusal`` as in Transcript."""
+
+    header: Header | None
+    events: list[Event]
+    whole: bool
+    refusal: Finding | None
+
+
 _HARMLESS = frozenset({"SURFACE_OP", "UNKNOWN_TYPE", "RETIRED_TYPE", "HEADER", "VERSION"})
 
 
@@ -104,8 +114,8 @@ def read_transcript(path: Path) -> Transcript:
     )
 
 
-def read_head(path: Path, limit: int = 1 << 16) -> tuple[Header | None, list[Event], bool]:
-    """Read the events of the first ``limit`` decoded bytes, and whether that was all of them."""
+def read_head(path: Path, limit: int = 1 << 16) -> Head:
+    """Read the events of the first ``limit`` decoded bytes of a log, for listings."""
     events: list[Event] = []
     whole = True
     with open_scan(path) as scan:
@@ -114,7 +124,8 @@ def read_head(path: Path, limit: int = 1 << 16) -> tuple[Header | None, list[Eve
             if scan.text_bytes >= limit:
                 whole = False
                 break
-    return scan.header, events, whole
+    refusal = next((finding for finding in scan.findings if finding.refuses), None)
+    return Head(scan.header, events, whole, refusal)
 
 
 def _refuse(path: Path, finding: Finding) -> NoReturn:

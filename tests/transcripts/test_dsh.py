@@ -291,10 +291,11 @@ def test_a_corrupt_frame_is_stepped_over(tmp_path: Path) -> None:
 
 def test_the_head_of_a_log_says_whether_it_is_all(tmp_path: Path) -> None:
     path = write(tmp_path / "session.jsonl", turn(1, 0))
-    assert read_head(path)[2] is True
-    header, events, whole = read_head(path, 300)
-    assert header is not None
-    assert (0 < len(events) < 5, whole) == (True, False)
+    assert read_head(path).whole
+    head = read_head(path, 300)
+    assert head.header is not None
+    assert 0 < len(head.events) < 5
+    assert not head.whole
 
 
 def test_a_missing_log_is_not_found(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Our durable sessions: where they are, the append-only log, and the listing."""

@@ -1,0 +1,225 @@
+"""Find and list sessions: ours, and read-only those of dsh, newest first.
+
+A listing looks at folders and modification times of everything, and only into the logs it shows:
+their first and last 64 KiB, of a compressed log the first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dshloop.errors import DshloopError, SessionAmbiguousError, SessionNotFoundError
+from dshloop.paths import Places
+from dshloop.sessions.naming import LOG_NAME, decode_id, encode_id, folder_of
+from dshloop.transcripts.dsh import read_head
+from dshloop.transcripts.header import Header
+from dshloop.transcripts.vocabulary import Event, envelope_fault
+
+Home = Literal["dshloop", "dsh"]
+
+_DSH_NAMES = ("session.v4.jsonl.zstd", "session.v4.jsonl", "session.jsonl.zstd", LOG_NAME)
+_TAIL = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A session that is there; ``updated`` is its log's modification time in epoch seconds."""
+
+    id: str
+    path: Path
+    home: Home
+    size: int
+    updated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the ends of a log tell. ``events`` are those that were looked at, in order.
+
+    ``state`` is the reason kind of the last turn's end, ``open`` for a turn without one, ``empty``
+    without any turn, None when a compressed log wasn't read to its end.
+    """
+
+    entry: Entry
+    header: Header | None
+    events: Sequence[Event]
+    title: str
+    turns: int
+    state: str | None
+    fault: str | None
+
+
+def entries(places: Places) -> list[Entry]:
+    """List every session of ours and of dsh, newest first."""
+    found = [*_entries(places.sessions, "dshloop"), *_entries(places.dsh_sessions, "dsh")]
+    return sorted(found, key=lambda entry: (entry.updated, entry.id), reverse=True)
+
+
+def summarize(entry: Entry) -> Summary:
+    """Look into both ends of a log; a log that can't be read has a ``fault``, never an error."""
+    try:
+        head = read_head(entry.path, _TAIL)
+        events, whole = head.events, head.whole
+        if not whole and not entry.path.name.endswith(".zstd"):
+            events, whole = [*events, *_tail(entry.path, entry.size)], True
+    except DshloopError as error:
+        return Summary(entry, None, (), "", 0, None, error.message)
+    return Summary(
+        entry=entry,
+        header=head.header,
+        events=events,
+        title=_title(events),
+        turns=_turns(events),
+        state=_state(events) if whole else None,
+        fault=head.refusal.message if head.refusal else None,
+    )
+
+
+def in_folder(summary: Summary, cwd: Path) -> bool:
+    """Whether a session was started in this working directory."""
+    return summary.header is not None and summary.header.cwd == str(cwd)
+
+
+def newest_of(places: Places, cwd: Path) -> Entry:
+    """Find the newest session of ours in a working directory. Raises SESSION_NOT_FOUND."""
+    folder = places.sessions / folder_of(str(cwd))
+    found = sorted(_in_slug(folder, "dshloop"), key=lambda entry: entry.updated, reverse=True)
+    for entry in found:
+        if in_folder(summarize(entry), cwd):
+            return entry
+    raise SessionNotFoundError(f"no session was started in {cwd} yet", cwd=str(cwd))
+
+
+def find(places: Places, name: str, cwd: Path) -> Entry:
+    """Find a session by ``last``, its id, or the beginning of its id when that is unique.
+
+    Of two sessions with one id ours is meant. Raises SESSION_NOT_FOUND, SESSION_AMBIGUOUS.
+    """
+    if name == "last":
+        return newest_of(places, cwd)
+    exact = find_id(places, name)
+    if exact is not None:
+        return exact
+    fitting = [entry for entry in entries(places) if _begins(entry.id, name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting:
+        raise SessionNotFoundError(f'there is no session "{name}"', session=name)
+    ids = [entry.id for entry in fitting]
+    shown = ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
+    raise SessionAmbiguousError(f'"{name}" fits {len(ids)} sessions: {shown}', sessions=ids[:20])
+
+
+def find_id(places: Places, session_id: str) -> Entry | None:
+    """Find a session by its whole id, in any folder; raises SESSION_ID_INVALID."""
+    name = encode_id(session_id)
+    homes: tuple[tuple[Path, Home], ...] = (
+        (places.sessions, "dshloop"),
+        (places.dsh_sessions, "dsh"),
+    )
+    for root, home in homes:
+        for folder in _folders(root):
+            entry = _entry(Path(folder, name), home)
+            if entry is not None:
+                return entry
+    return None
+
+
+def _begins(session_id: str, start: str) -> bool:
+    return session_id.startswith(start) or session_id.removeprefix("session-").startswith(start)
+
+
+def _entries(root: Path, home: Home) -> Iterator[Entry]:
+    for folder in _folders(root):
+        yield from _in_slug(Path(folder), home)
+
+
+def _in_slug(folder: Path, home: Home) -> Iterator[Entry]:
+    for path in _folders(folder):
+        entry = _entry(Path(path), home)
+        if entry is not None:
+            yield entry
+
+
+def _entry(folder: Path, home: Home) -> Entry | None:
+    for name in (LOG_NAME,) if home == "dshloop" else _DSH_NAMES:
+        path = folder / name
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        return Entry(decode_id(folder.name), path, home, found.st_size, found.st_mtime)
+    return None
+
+
+def _folders(root: Path) -> list[str]:
+    try:
+        with os.scandir(root) as listing:
+            return [entry.path for entry in listing if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+
+
+# --- the ends of a log -------------------------------------------------------------------------
+
+
+def _tail(path: Path, size: int) -> list[Event]:
+    """Give the whole events in the last bytes of a plain log that begin after its head."""
+    with path.open("rb") as file:
+        file.seek(max(size - _TAIL, _TAIL))
+        lines = file.read().split(b"\n")
+    return [event for event in map(_event, lines[1:]) if event is not None]
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        value = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and envelope_fault(value) is None else None
+
+
+def _title(events: Sequence[Event]) -> str:
+    """Give the newest title, else the first words of the user."""
+    for event in reversed(events):
+        if event["type"] == "session/title" and isinstance(event["data"], dict):
+            return str(event["data"].get("title") or "")
+    spoken = (user_text(event) for event in events if event["type"] == "user/message")
+    return next(filter(None, spoken), "")
+
+
+def user_text(event: Event) -> str:
+    """Give what a person said in a ``user/message``; nothing for injected context."""
+    data = event["data"]
+    source: Any = data.get("source") if isinstance(data, dict) else None
+    if not isinstance(source, dict) or source.get("kind") != "user":
+        return ""
+    content = data.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = (block.get("text") for block in blocks if isinstance(block, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _turn_of(event: Event) -> int:
+    data = event["data"]
+    turn = data.get("turn") if isinstance(data, dict) else None
+    return turn if type(turn) is int else 0
+
+
+def _turns(events: Sequence[Event]) -> int:
+    return max((_turn_of(event) for event in events if event["type"] == "turn/start"), default=0)
+
+
+def _state(events: Sequence[Event]) -> str:
+    for event in reversed(events):
+        if event["type"] == "turn/start":
+            return "open"
+        if event["type"] == "turn/end":
+            reason = event["data"].get("reason") if isinstance(event["data"], dict) else None
+            return str(reason.get("kind")) if isinstance(reason, dict) else "open"
+    return "empty"

@@ -1,0 +1,357 @@
+"""One session's log: append-only, one writer, nothing on disk before the first event.
+
+A log that is opened for writing is read again under the lock. What must be mended (a torn last
+line, a turn left open) is mended by the first append, so that opening alone changes nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Protocol
+
+from dshloop.errors import (
+    SessionExistsError,
+    SessionNotFoundError,
+    SessionReadOnlyError,
+    SessionUnreadableError,
+)
+from dshloop.files import shown, sync_folder, writing
+from dshloop.locks import hold
+from dshloop.paths import private_folder
+from dshloop.sessions.events import encode_line, new_event, new_header
+from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
+from dshloop.transcripts.dsh import Transcript, read_transcript
+from dshloop.transcripts.header import Header, read_header
+from dshloop.transcripts.vocabulary import V0, Event
+
+Clock = Callable[[], float]
+
+
+class Session(Protocol):
+    """What an agent writes its life to: a log on disk or in memory.
+
+    ``events`` begins with the ``stored`` ones of earlier lives, if it was ``resumed``.
+    """
+
+    header: Header
+    events: list[Event]
+    resumed: bool
+    stored: int
+
+    def append(
+        self,
+        kind: str,
+        data: Any,
+        *,
+        surface_op: str | Mapping[str, Any] | None = None,
+        sources: Sequence[int] | None = None,
+        later: bool = False,
+    ) -> Event:
+        """Add one event and give it back; one for ``later`` is kept with the next other one."""
+        ...
+
+    def flush(self) -> None:
+        """Make everything appended so far last."""
+        ...
+
+    def close(self) -> None:
+        """Give the log free for others."""
+        ...
+
+
+class MemoryLog:
+    """A session that is not kept: for tests and for loops that are only tried out."""
+
+    def __init__(self, header: Mapping[str, Any], events: Sequence[Event], clock: Clock) -> None:
+        self.header = read_header(header)
+        self.events: list[Event] = list(events)
+        self.resumed = bool(events)
+        self.stored = len(events)
+        self._clock = clock
+
+    def append(
+        self,
+        kind: str,
+        data: Any,
+        *,
+        surface_op: str | Mapping[str, Any] | None = None,
+        sources: Sequence[int] | None = None,
+        later: bool = False,  # noqa: ARG002 - nothing is kept anyway
+    ) -> Event:
+        """Add one event and give it back."""
+        event = new_event(
+            kind,
+            data,
+            seq=len(self.events),
+            time=int(self._clock() * 1000),
+            surface_op=surface_op,
+            sources=sources,
+        )
+        self.events.append(event)
+        return event
+
+    def flush(self) -> None:
+        """Do nothing: there is no disk."""
+
+    def close(self) -> None:
+        """Do nothing: nobody else can want it."""
+
+
+class SessionLog(MemoryLog):
+    """A session on disk; use `create` or `open`, and `close` in the end.
+
+    ``append`` has given the event to the system when it returns, so it outlives this process;
+    ``flush`` makes it outlive the machine. Raises WRITE_FAILED, and then holds the log as it was
+    before.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        header: Mapping[str, Any],
+        events: Sequence[Event],
+        *,
+        clock: Clock,
+        command: str,
+    ) -> None:
+        super().__init__(header, events, clock)
+        self.path = path
+        self._command = command
+        self._held = ExitStack()
+        self._file = -1
+        self._size = 0  # bytes of the file that belong to the log
+        self._pending = b""  # lines that the next append writes before its own
+        self._dirty = False
+
+    @classmethod
+    def create(
+        cls,
+        root: Path,
+        session_id: str,
+        *,
+        cwd: str | None,
+        clock: Clock,
+        command: str,
+        agent_preset: str | None = None,
+    ) -> SessionLog:
+        """Begin a session; the file comes with its first event.
+
+        Raises SESSION_EXISTS now when the file is there, and at the first append when another
+        process was faster.
+        """
+        path = log_path(root, cwd, session_id)
+        if path.exists():
+            raise _exists(session_id, path)
+        created = int(clock() * 1000)
+        header = new_header(session_id, created_at=created, cwd=cwd, agent_preset=agent_preset)
+        log = cls(path, header, [], clock=clock, command=command)
+        log._pending = encode_line(header)
+        return log
+
+    @classmethod
+    def open(cls, path: Path, *, clock: Clock, command: str, wait: float = 0.0) -> SessionLog:
+        """Open a log of ours to go on with it; holds its lock until `close`.
+
+        Raises LOCK_HELD with the owner, SESSION_NOT_FOUND, SESSION_READ_ONLY for formats we don't
+        write, SESSION_UNREADABLE for a log that DSH would refuse.
+        """
+        if not path.exists():  # no lock file is left where there is no session
+            raise SessionNotFoundError(f"there is no session log {shown(path)}", file=shown(path))
+        with ExitStack() as held:
+            held.enter_context(_hold(path, command, wait))
+            transcript = read_transcript(path)
+            require_writable(transcript)
+            log = cls._of(transcript, clock, command)
+            log._held = held.pop_all()
+        return log
+
+    @classmethod
+    def _of(cls, transcript: Transcript, clock: Clock, command: str) -> SessionLog:
+        assert transcript.header is not None, "require_writable has seen it"
+        closing = transcript.closers()
+        events = [*transcript.events, *closing]
+        log = cls(transcript.path, transcript.header.raw, events, clock=clock, command=command)
+        log.resumed = True
+        log.stored = len(transcript.events)
+        log._size = transcript.good_bytes
+        log._pending = b"".join(map(encode_line, closing))
+        return log
+
+    def append(
+        self,
+        kind: str,
+        data: Any,
+        *,
+        surface_op: str | Mapping[str, Any] | None = None,
+        sources: Sequence[int] | None = None,
+        later: bool = False,
+    ) -> Event:
+        """Add one event and give it back; the first one also creates or mends the file.
+
+        What is for ``later`` is written together with the next event that isn't, so that setting
+        an agent up leaves no trace when nothing comes of it.
+        """
+        event = super().append(kind, data, surface_op=surface_op, sources=sources)
+        try:
+            line = self._pending + encode_line(event)
+            if not later:
+                self._store(line)
+            self._pending = line if later else b""
+        except BaseException:
+            self.events.pop()
+            raise
+        return event
+
+    def flush(self) -> None:
+        """Wait until the disk has everything appended so far."""
+        if self._dirty:
+            with writing(self.path):
+                os.fsync(self._file)
+            self._dirty = False
+
+    def close(self) -> None:
+        """Flush, close the file and release the lock; may be called twice."""
+        try:
+            self.flush()
+        finally:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+            self._held.close()
+
+    # --- the file ------------------------------------------------------------------------------
+
+    def _store(self, data: bytes) -> None:
+        if self._file >= 0:
+            self._write(data)
+        elif self._size:
+            self._reopen(data)
+        else:
+            self._publish(data)
+
+    def _publish(self, data: bytes) -> None:
+        """Create the file with header and first event at once, never over another one."""
+        with writing(self.path):
+            private_folder(self.path.parent)
+        with ExitStack() as held:
+            held.enter_context(_hold(self.path, self._command, 0.0))
+            with writing(self.path):
+                self._file = self._create_file(data)
+            self._held = held.pop_all()
+        self._size = len(data)
+
+    def _create_file(self, data: bytes) -> int:
+        draft = self.path.with_name(f".{LOG_NAME}.{secrets.token_hex(6)}.tmp")
+        try:
+            return _publish(draft, self.path, data)
+        except FileExistsError:
+            raise _exists(self.header.id, self.path) from None
+
+    def _reopen(self, data: bytes) -> None:
+        """Cut the file to its good prefix, keeping a copy of whole lines that are cut."""
+        with writing(self.path):
+            self._file = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+            _keep_cut_lines(self.path, self._file, self._size)
+            os.ftruncate(self._file, self._size)
+            os.lseek(self._file, 0, os.SEEK_END)
+        try:
+            self._write(data)
+        except BaseException:
+            os.close(self._file)
+            self._file = -1
+            raise
+
+    def _write(self, data: bytes) -> None:
+        with writing(self.path):
+            try:
+                _write_all(self._file, data)
+            except BaseException:
+                os.ftruncate(self._file, self._size)
+                os.lseek(self._file, self._size, os.SEEK_SET)
+                raise
+        self._size += len(data)
+        self._dirty = True
+
+
+def require_writable(transcript: Transcript) -> None:
+    """Raise SESSION_READ_ONLY or SESSION_UNREADABLE when we can't go on with a log."""
+    file = shown(transcript.path)
+    fault = transcript.refusal
+    if fault is not None:
+        raise SessionUnreadableError(
+            f"can't go on with {file}: {fault.message}",
+            hint=f"See what is whole with: dshloop session show {file}",
+            file=file,
+            line=fault.line,
+            byte=fault.byte,
+        )
+    if transcript.version != V0 or transcript.compressed:
+        raise SessionReadOnlyError(f"{file} is a log of dsh, which dshloop only reads", file=file)
+
+
+def _hold(path: Path, command: str, wait: float) -> Any:
+    name = path.parent.name
+    lock = path.with_name(LOCK_NAME)
+    return hold(lock, command=command, wait=wait, what=f"session {name}")
+
+
+def _exists(session_id: str, path: Path) -> SessionExistsError:
+    return SessionExistsError(
+        f'session "{session_id}" already exists', session=session_id, file=shown(path)
+    )
+
+
+def _publish(draft: Path, path: Path, data: bytes) -> int:
+    """Write a new file whole and give its descriptor; FileExistsError when the name is taken."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(draft, flags, 0o600)
+    try:
+        _write_all(descriptor, data)
+        os.fsync(descriptor)
+        _name_once(draft, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_folder(path.parent)
+    return descriptor
+
+
+def _name_once(draft: Path, path: Path) -> None:
+    """Give a file its name unless that is taken; the lock guards where links are unknown."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+            raise
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, "it exists") from None
+        draft.rename(path)
+
+
+def _keep_cut_lines(path: Path, descriptor: int, size: int) -> None:
+    """Copy what will be cut to a file beside the log when a whole line is among it."""
+    os.lseek(descriptor, size, os.SEEK_SET)
+    cut = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
+    if b"\n" in cut:
+        copy = path.with_name(f"cut-{size}-{secrets.token_hex(3)}.jsonl")
+        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            _write_all(descriptor, cut)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

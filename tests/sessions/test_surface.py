@@ -1,0 +1,33 @@
+"""What the model sees."""
+
+from __future__ import annotations
+
+from dshloop.sessions.surface import model_history, surface
+from tests.transcripts.logs import event
+
+
+def said(seq: int, text: str, operation: object = "append") -> dict:
+    return event("user/message", seq, {"role": "user", "text": text}, surfaceOp=operation)
+
+
+def test_a_replacement_stands_where_the_replaced_stood() -> None:
+    events = [
+        said(0, "a"),
+        event("turn/start", 1, {}),
+        said(2, "b"),
+        said(3, "c"),
+        said(4, "summary", {"op": "replace", "start": 0, "end": 2}),
+        said(5, "d"),
+    ]
+    assert [node["seq"] for node in surface(events)] == [4, 3, 5]
+
+
+def test_empty_answers_are_not_in_the_history() -> None:
+    place = {"turn": 1, "step": 1}
+    full = {"role": "assistant", "content": [{"type": "text", "text": "x"}]}
+    events = [
+        said(0, "a"),
+        event("assistant/message", 1, {**place, "message": {"content": []}}, surfaceOp="append"),
+        event("assistant/message", 2, {**place, "message": full}, surfaceOp="append"),
+    ]
+    assert model_history(events) == [{"role": "user", "text": "a"}, full]
