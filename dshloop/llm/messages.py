@@ -1,0 +1,133 @@
+"""Messages, blocks and stream chunks in DSH's shapes (dsh-sessions 5)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Chunk = dict[str, Any]
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What an adapter is asked: the history the model sees, and how to answer."""
+
+    provider: str
+    model: str
+    system: str | None = None
+    messages: Sequence[Message] = ()
+    tools: Sequence[Mapping[str, Any]] = ()
+    max_tokens: int | None = None
+
+
+class ModelAdapter(Protocol):
+    """A provider of models.
+
+    ``stream`` yields chunks and ends with a ``finish`` chunk, usage before it; a failed request
+    finishes with reason kind ``error``. It is cancelled like any other coroutine.
+    """
+
+    provider: str
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
+        """Answer one request."""
+        ...
+
+
+def text_block(text: str) -> dict[str, Any]:
+    """Make a text block."""
+    return {"type": "text", "text": text}
+
+
+def user_message(text: str, *, source: Mapping[str, Any] | None = None) -> Message:
+    """Make a message of the user's, or of whatever ``source`` names, under a new id."""
+    return {
+        "content": [text_block(text)],
+        "source": dict(source or {"kind": "user"}),
+        "role": "user",
+        "id": str(uuid.uuid4()),
+    }
+
+
+def assistant_message(content: Sequence[Any], provider: str, model: str) -> Message:
+    """Make a message of a model's under a new id."""
+    return {
+        "role": "assistant",
+        "content": list(content),
+        "source": {"kind": "model", "provider": provider, "model": model},
+        "id": str(uuid.uuid4()),
+    }
+
+
+def failure(message: str, code: str = "UNKNOWN") -> dict[str, Any]:
+    """Make the description of a failure as logs hold it."""
+    return {"message": message, "code": code}
+
+
+def plain_text(content: object) -> str:
+    """Join the text blocks of a message's content."""
+    blocks = content if isinstance(content, list) else []
+    texts = (block["text"] for block in blocks if _is_text(block))
+    return "".join(texts)
+
+
+def _is_text(block: object) -> bool:
+    return (
+        isinstance(block, dict)
+        and block.get("type") == "text"
+        and isinstance(block.get("text"), str)
+    )
+
+
+@dataclass(slots=True)
+class Assembly:
+    """An answer that is coming in: feed it every chunk, take blocks, usage and the end from it."""
+
+    usage: Mapping[str, Any] | None = None
+    finish: Mapping[str, Any] | None = None
+    _blocks: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, chunk: Chunk) -> None:
+        """Take one chunk in; unknown kinds are ignored."""
+        kind = chunk.get("type")
+        if kind == "usage":
+            self.usage = chunk["usage"]
+        elif kind == "finish":
+            self.finish = chunk["reason"]
+        elif kind == "block-start":
+            self._blocks[chunk["index"]] = _empty_block(chunk["blockType"])
+        elif kind == "block-end":
+            self._blocks[chunk["index"]] = chunk["block"]
+        elif kind in _DELTAS:
+            self._delta(chunk, *_DELTAS[kind])
+
+    def _delta(self, chunk: Chunk, block_type: str, source: str, target: str) -> None:
+        block = self._blocks.setdefault(chunk["index"], _empty_block(block_type))
+        block[target] += chunk[source]
+        for name in ("id", "name"):
+            if name in chunk:
+                block[name] = chunk[name]
+
+    def content(self) -> list[dict[str, Any]]:
+        """Give all blocks in the order of their index."""
+        return [self._blocks[index] for index in sorted(self._blocks)]
+
+    def visible(self) -> list[dict[str, Any]]:
+        """Give what a person has seen of it so far: the text blocks that aren't empty."""
+        return [block for block in self.content() if block["type"] == "text" and block["text"]]
+
+
+_DELTAS = {
+    "text-delta": ("text", "text", "text"),
+    "reasoning-delta": ("reasoning", "text", "text"),
+    "tool-call-delta": ("tool-call", "argumentsDelta", "arguments"),
+}
+
+
+def _empty_block(block_type: str) -> dict[str, Any]:
+    if block_type == "tool-call":
+        return {"type": block_type, "id": "", "name": "", "arguments": ""}
+    return {"type": block_type, "text": ""}
