@@ -1,0 +1,1 @@
+"""A small harness: agents with an inbox, and the life of a turn."""

@@ -1,0 +1,162 @@
+"""An agent: a session, an inbox and the task that works it off (dsh-sessions 10)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from dshloop.host.abort import DISPOSED, USER, AbortSignal, Cause
+from dshloop.host.inbox import Inbox, Target
+from dshloop.llm.messages import Message, ModelAdapter
+from dshloop.sessions.log import Session
+from dshloop.transcripts.vocabulary import Event
+
+if TYPE_CHECKING:
+    from dshloop.host.turn import Turn
+
+Listener = Callable[[Event], object]
+Status = Literal["idle", "running"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """Which model an agent asks, and with what system prompt."""
+
+    provider: str | None = None
+    model: str | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    system: str | None = "You are an agent that works for the person in front of this terminal."
+
+
+class Agent:
+    """A conversation that is alive. All methods belong to the event loop it was made in.
+
+    Until `publish`, what it appends is only kept if something follows.
+    """
+
+    def __init__(
+        self, session: Session, options: AgentOptions, adapters: Mapping[str, ModelAdapter]
+    ) -> None:
+        self.session = session
+        self.options = options
+        self.adapters = adapters
+        self.inbox = Inbox(self.append)
+        self.inbox.restore(session.events)
+        self.status: Status = "idle"
+        self.requests = 0  # made in this life
+        self.fault: Exception | None = None  # what broke the last turn: a log that can't be written
+        self._published = False
+        self._disposed = False
+        self._listeners: list[Listener] = []
+        self._idle_callbacks: list[Callable[[], object]] = []
+        self._signal: AbortSignal | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.session.header.id
+
+    def publish(self) -> None:
+        """Say that the agent is set up: from now on its events are written as they come."""
+        self._published = True
+
+    def append(
+        self,
+        kind: str,
+        data: Any,
+        *,
+        surface_op: str | Mapping[str, Any] | None = None,
+        sources: Sequence[int] | None = None,
+    ) -> Event:
+        """Record one event of this agent and tell the listeners."""
+        event = self.session.append(
+            kind, data, surface_op=surface_op, sources=sources, later=not self._published
+        )
+        for listener in list(self._listeners):
+            listener(event)
+        return event
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Have every new event given to ``listener``; call what comes back to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def on_idle(self, callback: Callable[[], object]) -> None:
+        """Have something called each time the agent has nothing left to do."""
+        self._idle_callbacks.append(callback)
+
+    # --- input ---------------------------------------------------------------------------------
+
+    def followup(self, message: Message) -> None:
+        """Give a message a turn of its own."""
+        self.send(message, "next-turn", wakeup=True)
+
+    def steer(self, message: Message) -> None:
+        """Add a message to the running turn's next step, or start a turn."""
+        self.send(message, "next-step", wakeup=True)
+
+    def inject(self, message: Message) -> None:
+        """Leave a message for the next step, whenever there is one."""
+        self.send(message, "next-step", wakeup=False)
+
+    def send(self, message: Message, target: Target, *, wakeup: bool) -> None:
+        """Put a message into the inbox and, if it wakes, start working."""
+        if self._disposed:
+            raise RuntimeError(f'agent "{self.id}" is disposed')
+        stopping = self._signal is not None and self._signal.aborted
+        if wakeup and stopping:
+            target = "next-turn"  # the turn that is being aborted takes nothing any more
+        self.inbox.insert(target, message, wakeup=wakeup)
+        if wakeup and self._task is None:
+            self._start()
+
+    async def when_idle(self) -> None:
+        """Wait until nothing is left to do."""
+        while self._task is not None:
+            await asyncio.wait([self._task])
+
+    def cancel(self, cause: Cause = USER, *, keep_inbox: bool = False) -> None:
+        """Abort the running turn and drop what waits; does nothing to an idle agent."""
+        if self.status == "idle" or self._signal is None:
+            return
+        if not keep_inbox:
+            self.inbox.clear()
+        self._signal.abort(cause)
+
+    async def dispose(self) -> None:
+        """End this agent: abort, wait, and let go of the session. May be called twice."""
+        if self._disposed:
+            return
+        self.cancel(DISPOSED)
+        self._disposed = True
+        await self.when_idle()
+        self.session.close()
+
+    def _start(self) -> None:
+        """Begin a turn at once, so that it can be aborted from now on, and let it run."""
+        from dshloop.host.turn import begin_turn
+
+        self.fault = None
+        self._signal = AbortSignal()
+        turn = begin_turn(self, self._signal)
+        self.status = "running"
+        self._task = asyncio.get_running_loop().create_task(self._work(turn))
+
+    async def _work(self, turn: Turn) -> None:
+        from dshloop.host.turn import begin_turn
+
+        try:
+            await turn.finish()
+            while self.inbox.wakes and not self._disposed:
+                self._signal = AbortSignal()
+                await begin_turn(self, self._signal).finish()
+        except Exception as fault:
+            self.fault = fault
+        finally:
+            self.status, self._signal, self._task = "idle", None, None
+            for callback in list(self._idle_callbacks):
+                callback()

@@ -1,0 +1,152 @@
+"""One request to a model within a step, and the events it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dshloop.host.abort import AbortSignal
+from dshloop.host.agent import Agent
+from dshloop.llm.messages import Assembly, Chunk, ModelRequest, assistant_message, failure
+from dshloop.sessions.surface import model_history
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a request ended: tool calls to run, cut for want of tokens, or failed."""
+
+    calls: Sequence[Mapping[str, Any]] = ()
+    cut: bool = False
+    failure: Mapping[str, Any] | None = None
+
+
+async def ask(agent: Agent, signal: AbortSignal, place: Mapping[str, int]) -> Answer:
+    """Ask the agent's model; stream its chunks into the session, then the whole message."""
+    options = agent.options
+    adapter = agent.adapters.get(options.provider or "")
+    if not options.provider or not options.model:
+        return Answer(failure=failure(_no_model(agent.id)))
+    if adapter is None:
+        return Answer(failure=failure(f'there is no model provider "{options.provider}"'))
+    _record_header(agent)
+    request = ModelRequest(
+        provider=options.provider,
+        model=options.model,
+        system=options.system,
+        messages=model_history(agent.session.events),
+        max_tokens=options.max_tokens,
+    )
+    exchange = _Exchange(agent, place)
+    error = await exchange.run(adapter.stream(request), signal)
+    return exchange.conclude(error, aborted=signal.aborted)
+
+
+@dataclass(slots=True)
+class _Exchange:
+    agent: Agent
+    place: Mapping[str, int]
+    assembly: Assembly = field(default_factory=Assembly)
+    chunks: list[int] = field(default_factory=list)
+    error: Mapping[str, Any] | None = None
+
+    async def run(
+        self, stream: AsyncIterator[Chunk], signal: AbortSignal
+    ) -> Mapping[str, Any] | None:
+        """Take the stream in until its end or the abort; give the failure, if it was one."""
+        task = asyncio.ensure_future(self._take(stream))
+        signal.on_abort(task.cancel)
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not signal.aborted:
+                raise
+        return self.error
+
+    async def _take(self, stream: AsyncIterator[Chunk]) -> None:
+        while True:
+            try:
+                chunk = await anext(stream, None)
+            except Exception as error:  # the adapter's; what the log raises is not caught
+                self.error = failure(str(error), getattr(error, "code", "UNKNOWN"))
+                return
+            if chunk is None:
+                return
+            event = self.agent.append("assistant/chunk", {**self.place, "chunk": chunk})
+            self.chunks.append(event["seq"])
+            self.assembly.add(chunk)
+
+    def conclude(self, error: Mapping[str, Any] | None, *, aborted: bool) -> Answer:
+        """Record the message; after an abort what could be seen of it, after a failure none."""
+        finish = self.assembly.finish or {}
+        kind = finish.get("kind")
+        if aborted and kind is None:
+            if self.assembly.visible():
+                self._record(self.assembly.visible(), interrupted=True)
+            return Answer()
+        if error is None and kind in ("error", "aborted"):
+            error = finish.get("failure") or failure("the request failed")
+        if error is None and kind is None:
+            error = failure("the model's stream ended before its answer did", "STREAM_CLOSED")
+        if error is not None:
+            return Answer(failure=error)
+        content = self.assembly.content()
+        self._record(content)
+        calls = [block for block in content if block["type"] == "tool-call"]
+        cut = kind == "max-tokens"
+        return Answer(calls=() if cut else calls, cut=cut)
+
+    def _record(self, content: Sequence[Any], *, interrupted: bool = False) -> None:
+        options = self.agent.options
+        message = assistant_message(content, options.provider or "", options.model or "")
+        data: dict[str, Any] = {**self.place, "message": message}
+        if self.assembly.usage is not None:
+            data["usage"] = self.assembly.usage
+        if interrupted:
+            data["interrupted"] = True
+        self.agent.append("assistant/message", data, sources=self.chunks)
+
+
+def _record_header(agent: Agent) -> None:
+    """Record what the request is made with, as far as it isn't known from the last one."""
+    options = agent.options
+    config: dict[str, Any] = {"provider": options.provider, "model": options.model}
+    if options.reasoning_effort is not None:
+        config["reasoningEffort"] = options.reasoning_effort
+    if options.max_tokens is not None:
+        config["maxTokens"] = options.max_tokens
+    header: dict[str, Any] = {"config": config}
+    if options.system is not None:
+        header["system"] = options.system
+    last = _last(agent, "request/header")
+    agent.requests += 1
+    reason = _header_reason(agent, last.get("header") if last else None, header)
+    if reason is not None:
+        agent.append("request/header", {"header": header, "reason": reason})
+    context = {"provider": options.provider, "model": options.model}
+    if _last(agent, "request/context") != context:
+        agent.append("request/context", context)
+
+
+def _header_reason(agent: Agent, last: object, header: Mapping[str, Any]) -> str | None:
+    if last is None:
+        return "initial"
+    if agent.requests == 1 and agent.session.resumed:
+        return "resume"
+    return "change" if last != header else None
+
+
+def _last(agent: Agent, kind: str) -> dict[str, Any] | None:
+    for event in reversed(agent.session.events):
+        if event["type"] == kind:
+            data: dict[str, Any] = event["data"]
+            return data
+    return None
+
+
+def _no_model(agent_id: str) -> str:
+    return (
+        f'agent "{agent_id}" has no provider/model: set AgentOptions.provider and '
+        "AgentOptions.model or supply both via the agent/request waterfall"
+    )
