@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
 CHOICES: Mapping[str, tuple[str, ...]] = {**TEMPLATES, "base": BASE, "empty": ()}
 
 _OLD_HEADLESS = [SCOPE + "dsh-base", SCOPE + "dsh-web-app", SCOPE + "dsh-headless"]
-_STAGE = ".dshloop-stage-"
+_GROUPS = ("dependencies", "devDependencies", "optionalDependencies")
+STAGE = ".dshloop-stage-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +92,41 @@ class Manifest:
             return {}
         return {name: spec for name, spec in found.items() if isinstance(spec, str)}
 
-    def changed(self, dependencies: Mapping[str, str], bundles: Sequence[Any]) -> Manifest:
-        """Give the manifest with these dependencies, sorted as pnpm does, and this bundle list."""
+    @property
+    def recorded(self) -> dict[str, str]:
+        """All packages that pnpm installs for the profile: other groups of dependencies too."""
+        found: dict[str, str] = {}
+        for group in reversed(_GROUPS):
+            members = self.value.get(group)
+            if isinstance(members, dict):
+                found.update({name: str(spec) for name, spec in members.items()})
+        return found
+
+    def without(self, names: Sequence[str]) -> Manifest:
+        """Give the manifest without these packages in any group of dependencies."""
         value = dict(self.value)
-        value["dependencies"] = dict(sorted(dependencies.items()))
-        dsh = value.get("dsh")
+        for group in _GROUPS:
+            members = value.get(group)
+            if isinstance(members, dict) and not members.keys().isdisjoint(names):
+                value[group] = {k: v for k, v in members.items() if k not in names}
+                if not value[group]:
+                    del value[group]
+        return replace(self, value=value)
+
+    def with_dependencies(self, dependencies: Mapping[str, str]) -> Manifest:
+        """Give the manifest with these dependencies, sorted as pnpm sorts them."""
+        ordered = dict(sorted(dependencies.items()))
+        return replace(self, value={**self.value, "dependencies": ordered})
+
+    def with_bundles(self, bundles: Sequence[Any]) -> Manifest:
+        """Give the manifest with this bundle list, where dsh looks for it."""
+        if tuple(bundles) == self.bundles:
+            return self
+        dsh = self.value.get("dsh")
         dsh = dict(dsh) if isinstance(dsh, dict) else {}
         inner = dsh.get("profile")
         dsh["profile"] = {**(inner if isinstance(inner, dict) else {}), "bundles": list(bundles)}
-        value["dsh"] = dsh
-        return Manifest(value, tuple(bundles), self.indent, self.newline)
+        return replace(self, value={**self.value, "dsh": dsh}, bundles=tuple(bundles))
 
     def as_bytes(self) -> bytes:
         """Write it as dsh and pnpm do, in the file's own indentation and line ends."""
@@ -147,22 +173,25 @@ def find_profile(places: Places, name: str) -> Profile:
 
 def profile_names(places: Places) -> list[str]:
     """List the profiles that are there, sorted."""
+    return [folder.name for folder in profile_folders(places)]
+
+
+def profile_folders(places: Places) -> list[Path]:
+    """List the folders that dsh would boot as profiles, sorted by name."""
     try:
-        folders = [entry.name for entry in places.profiles.iterdir()]
+        folders = sorted(places.profiles.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as fault:
         raise UnreadableFileError(
             f"can't list {shown(places.profiles)}: {why(fault)}", file=shown(places.profiles)
         ) from fault
-    hidden = ("node_modules",)
-    return sorted(
-        name
-        for name in folders
-        if name not in hidden
-        and not name.startswith(_STAGE)
-        and (places.profiles / name / "package.json").is_file()
-    )
+    return [folder for folder in folders if _is_profile(folder)]
+
+
+def _is_profile(folder: Path) -> bool:
+    hidden = folder.name == "node_modules" or folder.name.startswith(STAGE)
+    return not hidden and (folder / "package.json").is_file()
 
 
 def choose_profile(

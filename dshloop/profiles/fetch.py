@@ -1,0 +1,105 @@
+"""Folders and archives brought into a profile without pnpm, recorded as pnpm records them.
+
+A folder becomes a symlink (``link:``), with the prefix ``file:`` a copy; an archive is unpacked.
+What needs a network or further packages needs pnpm.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from dshloop.errors import PackageNotFoundError, PnpmMissingError, SpecInvalidError
+from dshloop.files import shown, writing
+from dshloop.journal import Change, Link
+from dshloop.profiles.archive import unpack
+from dshloop.profiles.bundle import Package, read_package
+from dshloop.profiles.changing import Fetched, Request, change_of, tree_from
+from dshloop.profiles.layout import Manifest
+from dshloop.profiles.spec import PluginSpec
+
+_NOT_COPIED = ("node_modules", ".git")
+
+
+def fetch_local(
+    request: Request, manifest: Manifest, specs: Sequence[PluginSpec], stage: Path
+) -> Fetched:
+    """Bring folders and archives in by ourselves; nothing outside ``stage`` is written.
+
+    Raises PnpmMissingError (PNPM_MISSING) for what only pnpm can do.
+    """
+    dependencies = manifest.dependencies
+    packages, changes = [], []
+    for number, spec in enumerate(specs):
+        if not spec.local:
+            raise PnpmMissingError(f"{spec.text} can't be installed without pnpm", spec=spec.text)
+        package = open_package(spec, stage / str(number))
+        _require_nothing_more(package)
+        packages.append(package)
+        dependencies[package.name] = spec.recorded
+        changes += _place(request, spec, package, stage / str(number))
+    require_distinct(packages, specs)
+    return Fetched(tuple(packages), manifest.with_dependencies(dependencies), tuple(changes))
+
+
+def open_package(spec: PluginSpec, place: Path) -> Package:
+    """Look into a local package: a folder where it is, an archive unpacked to ``place``.
+
+    Raises PackageNotFoundError, ArchiveInvalidError, BundleInvalidError.
+    """
+    path = spec.path
+    assert path is not None
+    if spec.kind == "archive":
+        with writing(place):
+            place.mkdir()
+        unpack(path, place)
+        return read_package(place, name=spec.alias, archive=path)
+    if not path.is_dir():
+        what = "is a file, not a folder or archive" if path.exists() else "is not there"
+        raise PackageNotFoundError(
+            f"{shown(path)} {what}",
+            hint="Give the folder of a plugin, or a .tgz made by npm pack.",
+            spec=spec.text,
+            file=shown(path),
+        )
+    return read_package(path, name=spec.alias)
+
+
+def require_distinct(packages: Sequence[Package], specs: Sequence[PluginSpec]) -> None:
+    """Refuse two specs for one name."""
+    seen: dict[str, str] = {}
+    for package, spec in zip(packages, specs, strict=True):
+        if package.name in seen:
+            raise SpecInvalidError(
+                f"{seen[package.name]} and {spec.text} are both {package.name}",
+                hint="Name one of them.",
+                spec=spec.text,
+            )
+        seen[package.name] = spec.text
+
+
+def _place(request: Request, spec: PluginSpec, package: Package, place: Path) -> list[Change]:
+    target = request.profile.modules / package.name
+    if spec.link:
+        return change_of(target, Link(str(package.folder)))
+    if spec.kind == "folder":
+        with writing(place):
+            skip = shutil.ignore_patterns(*_NOT_COPIED)
+            shutil.copytree(package.folder, place, symlinks=True, ignore=skip)
+    return change_of(target, tree_from(place))
+
+
+def _require_nothing_more(package: Package) -> None:
+    """Refuse a package whose dependencies are not beside it already."""
+    missing = [
+        name
+        for name in package.dependencies
+        if not (package.folder / "node_modules" / name / "package.json").is_file()
+    ]
+    if missing:
+        raise PnpmMissingError(
+            f"{package.name} depends on {', '.join(missing)}, which only pnpm can install",
+            package=package.name,
+            dependencies=missing,
+        )

@@ -1,0 +1,222 @@
+"""Plugins added to and removed from a profile, each command as one transaction.
+
+Order of an add: read the specs, look into the packages, bring them in beside the profile, compose
+with them, refuse what would break or silently change a boot, and only then change the profile.
+On any failure or crash everything is as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from dshloop.errors import PluginNotFoundError, ProfileNotFoundError
+from dshloop.files import read_bytes
+from dshloop.journal import Change, Journal, Plan
+from dshloop.locks import hold, hold_dsh, lock_path
+from dshloop.profiles.bundle import Package, check_patches, version_in
+from dshloop.profiles.changing import (
+    Fetched,
+    Outcome,
+    PluginChange,
+    Request,
+    State,
+    bundles_with,
+    change_of,
+)
+from dshloop.profiles.create import other_files
+from dshloop.profiles.fetch import fetch_local
+from dshloop.profiles.layout import Manifest, read_manifest
+from dshloop.profiles.pnpm import fetch_with_pnpm, remove_with_pnpm
+from dshloop.profiles.rows import left_rows, taken_ids
+from dshloop.profiles.spec import PluginSpec, parse_spec
+from dshloop.profiles.stack import bundle_layers, find_bundle, user_layers
+from dshloop.profiles.stage import stage_beside
+
+_WAIT = 2.0  # seconds for another writer to finish before we refuse
+
+
+def add_plugins(request: Request, texts: Sequence[str]) -> Outcome:
+    """Add plugins to a profile, creating it as dsh does when it is missing.
+
+    Raises what a spec, a package or pnpm has wrong, and RowIdTakenError (ROW_ID_TAKEN) when a
+    bundle inserts a row id that is taken; ``force`` makes that a caution.
+    """
+    specs = [parse_spec(text, request.cwd, request.variables) for text in dict.fromkeys(texts)]
+    return _changing(request, lambda journal: _add(request, journal, specs))
+
+
+def remove_plugins(request: Request, names: Sequence[str]) -> Outcome:
+    """Take plugins out of a profile's dependencies, bundle list and node_modules.
+
+    Raises ProfileNotFoundError, and PluginNotFoundError (PLUGIN_NOT_FOUND) when a name is in
+    neither list; nothing is changed then.
+    """
+    if not request.profile.exists:
+        raise ProfileNotFoundError(
+            f'profile "{request.profile.name}" does not exist', name=request.profile.name
+        )
+    return _changing(request, lambda journal: _remove(request, journal, names))
+
+
+def _changing(request: Request, work: Callable[[Journal], Outcome]) -> Outcome:
+    """Do the work as the profile's only writer, after healing what a killed command left."""
+    journal = Journal(request.places.journal)
+    if request.dry_run:
+        return work(journal)
+    profile = request.profile
+    lock = lock_path(request.places.locks, profile.folder)
+    what = f"profile {profile.name}"
+    with (
+        hold(lock, command=request.command, wait=_WAIT, what=what),
+        hold_dsh(profile.manifest, command=request.command, wait=_WAIT, what=what),
+    ):
+        journal.recover()
+        return work(journal)
+
+
+def _add(request: Request, journal: Journal, specs: Sequence[PluginSpec]) -> Outcome:
+    profile, created = request.profile, not request.profile.exists
+    manifest = read_manifest(profile)
+    with stage_beside(profile) as stage:
+        fetch = fetch_with_pnpm if request.pnpm else fetch_local
+        fetched = fetch(request, manifest, specs, stage)
+        bundles = bundles_with(manifest.bundles, fetched.packages, manifest.dependencies)
+        after = fetched.manifest.with_bundles(bundles)
+        cautions = [*_check(request, after, fetched.packages), *_plain(fetched.packages)]
+        plan = _plan(request, manifest, after, fetched)
+        outcome = Outcome(
+            profile,
+            tuple(_added(manifest, after, plan, package) for package in fetched.packages),
+            bundles,
+            changed=bool(plan.changes),
+            created=created,
+            dry_run=request.dry_run,
+            diff=plan.diff(),
+            log=fetched.log,
+            cautions=(*cautions, *_off(fetched.packages, bundles)),
+            healed=tuple(one.command for one in journal.recovered),
+        )
+        _record(request, journal, plan)
+        return outcome
+
+
+def _remove(request: Request, journal: Journal, names: Sequence[str]) -> Outcome:
+    profile = request.profile
+    manifest = read_manifest(profile)
+    groups = manifest.recorded
+    for name in names:
+        if name not in groups and name not in manifest.bundles:
+            raise _not_there(request, manifest, name)
+    gone = [_gone(request, manifest, groups, name) for name in dict.fromkeys(names)]
+    left = left_rows(profile, names)
+    with stage_beside(profile) as stage:
+        recorded = [name for name in dict.fromkeys(names) if name in groups]
+        if request.pnpm and recorded:
+            fetched = remove_with_pnpm(request, manifest, recorded, stage)
+        else:
+            fetched = _remove_local(request, manifest, names)
+        bundles = tuple(bundle for bundle in manifest.bundles if bundle not in names)
+        plan = _plan(request, manifest, fetched.manifest.with_bundles(bundles), fetched)
+        _record(request, journal, plan)
+    return Outcome(
+        profile,
+        tuple(gone),
+        bundles,
+        changed=True,
+        dry_run=request.dry_run,
+        diff=plan.diff(),
+        log=fetched.log,
+        left=tuple(left),
+        healed=tuple(one.command for one in journal.recovered),
+    )
+
+
+def _check(request: Request, after: Manifest, packages: Sequence[Package]) -> list[str]:
+    """Refuse newcomers whose patches are broken or whose row ids are taken; give cautions."""
+    for package in packages:
+        if package.is_bundle:
+            check_patches(package)
+    folders = {package.name: package.folder for package in packages}
+    active = [package.name for package in packages if package.name in after.bundles]
+    others = [bundle for bundle in after.bundles if bundle not in active]
+    newcomers, _ = bundle_layers(request.profile, active, folders.get)
+    layers, _ = bundle_layers(request.profile, others)
+    taken = taken_ids([*layers, *user_layers(request.profile)], newcomers)
+    if taken and not request.force:
+        raise taken[0].as_error(taken)
+    return [one.message for one in taken]
+
+
+def _plain(packages: Sequence[Package]) -> Iterator[str]:
+    for package in packages:
+        if not package.is_bundle:
+            yield (
+                f"{package.name} declares no dsh.bundle — installed as a plain dependency, "
+                "not a profile layer"
+            )
+
+
+def _off(packages: Sequence[Package], bundles: Sequence[object]) -> Iterator[str]:
+    for package in packages:
+        if package.is_bundle and package.name not in bundles:
+            yield (
+                f"{package.name} is installed but no layer: it was taken off the bundle list, "
+                "and dsh leaves it so; remove it and add it again to have it back"
+            )
+
+
+def _plan(request: Request, before: Manifest, after: Manifest, fetched: Fetched) -> Plan:
+    """Plan all changes, the manifest last, so that dsh never sees a layer before its package."""
+    profile = request.profile
+    changes = list(fetched.changes)
+    if not profile.exists:
+        planned = {change.path for change in changes}
+        changes += [change for change in other_files(profile) if change.path not in planned]
+    if after.value != before.value or not profile.exists:
+        now = read_bytes(profile.manifest)
+        changes.append(Change(profile.manifest, now, after.as_bytes()))
+    return Plan(tuple(changes))
+
+
+def _record(request: Request, journal: Journal, plan: Plan) -> None:
+    if plan.changes and not request.dry_run:
+        journal.record(request.command, plan.changes, cwd=request.cwd)
+
+
+def _added(before: Manifest, after: Manifest, plan: Plan, package: Package) -> PluginChange:
+    name, now = package.name, after.dependencies
+    state: State = "added"
+    if name in before.dependencies:
+        state = "updated" if plan.changes else "unchanged"
+    layer = after.bundles.index(name) + 1 if name in after.bundles else None
+    return PluginChange(name, package.version, now.get(name, ""), state, layer)
+
+
+def _gone(
+    request: Request, manifest: Manifest, groups: Mapping[str, str], name: str
+) -> PluginChange:
+    folder = find_bundle(request.profile.folder, name)
+    layer = manifest.bundles.index(name) + 1 if name in manifest.bundles else None
+    return PluginChange(name, version_in(folder), groups.get(name, ""), "removed", layer)
+
+
+def _remove_local(request: Request, manifest: Manifest, names: Sequence[str]) -> Fetched:
+    changes = []
+    for name in names:
+        changes += change_of(request.profile.modules / name, None)
+    return Fetched((), manifest.without(names), tuple(changes))
+
+
+def _not_there(request: Request, manifest: Manifest, name: str) -> PluginNotFoundError:
+    from difflib import get_close_matches
+
+    known = [*manifest.dependencies, *(b for b in manifest.bundles if isinstance(b, str))]
+    near = get_close_matches(name, known, n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "dshloop plugin list shows all."
+    return PluginNotFoundError(
+        f"profile {request.profile.name} has no plugin {name}",
+        hint=hint,
+        name=name,
+        near=near,
+        profile=request.profile.name,
+    )

@@ -1,0 +1,163 @@
+"""What profiles and their plugins are, for `profile list`, `profile show` and `plugin list`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dshloop.errors import DshloopError
+from dshloop.files import shown
+from dshloop.paths import Places
+from dshloop.profiles.bundle import Package, read_package
+from dshloop.profiles.layout import Profile, profile_at, profile_names, read_manifest
+
+if TYPE_CHECKING:
+    from dshloop.profiles.compose import Composition
+    from dshloop.profiles.stack import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """One profile of the list; ``fault`` says why its manifest can't be read."""
+
+    name: str
+    folder: str
+    bundles: tuple[Any, ...]
+    plugins: int
+    default: bool
+    fault: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value for --json."""
+        return {**asdict(self), "bundles": list(self.bundles)}
+
+
+@dataclass(frozen=True, slots=True)
+class PluginLine:
+    """One dependency of a profile, as installed.
+
+    ``layer`` counts from 1 in the bundle list, None when it is no active layer; ``bundle`` is
+    whether it could be one; ``folder`` None means that it is missing on disk.
+    """
+
+    name: str
+    version: str | None
+    spec: str
+    layer: int | None
+    bundle: bool
+    folder: str | None
+
+    @property
+    def state(self) -> str:
+        """Say in a few words what it is."""
+        if self.layer is not None:
+            role = f"layer {self.layer}"
+        else:
+            role = "off, not in the bundle list" if self.bundle else "plain dependency"
+        return role if self.folder else f"{role}, missing on disk"
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value for --json."""
+        return {**asdict(self), "installed": self.folder is not None, "state": self.state}
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileView:
+    """One profile as it would boot: its layers, what is skipped, how many rows come out."""
+
+    profile: Profile
+    bundles: tuple[Any, ...]
+    stack: Stack
+    composition: Composition
+
+    @property
+    def rows(self) -> int:
+        """How many rows the tree has, those in groups included."""
+        return sum(1 for _ in self.composition.walk())
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value for --json."""
+        return {
+            "name": self.profile.name,
+            "folder": shown(self.profile.folder),
+            "exists": self.profile.exists,
+            "bundles": list(self.bundles),
+            "layers": [
+                {"label": layer.label, "kind": layer.kind, "patches": len(layer.patches)}
+                for layer in self.stack.layers
+            ],
+            "skipped": [{"bundle": s.bundle, "reason": s.reason} for s in self.stack.skipped],
+            "rows": self.rows,
+            "warnings": [warned._asdict() for warned in self.composition.warnings],
+        }
+
+    def as_text(self) -> str:
+        """Give the lines people see."""
+        there = "" if self.profile.exists else "  (a template; not created yet)"
+        lines = [
+            f"profile  {self.profile.name}{there}",
+            f"folder   {shown(self.profile.folder)}",
+            f"rows     {self.rows}",
+            "layers",
+        ]
+        for number, layer in enumerate(self.stack.layers, 1):
+            count = len(layer.patches)
+            lines.append(f"  {number}. {layer.label}  ({count} patch{'es' * (count != 1)})")
+        if not self.stack.layers:
+            lines.append("  none")
+        if self.stack.skipped:
+            lines.append("skipped")
+            lines += [f"  {one.bundle}: {one.reason}" for one in self.stack.skipped]
+        return "\n".join(lines)
+
+
+def list_profiles(places: Places, default: str | None) -> list[ProfileLine]:
+    """Look at every profile; one that can't be read is listed with its fault."""
+    return [_profile_line(profile_at(places, name), default) for name in profile_names(places)]
+
+
+def show_profile(profile: Profile) -> ProfileView:
+    """Compose a profile. Raises what its manifest or its own patch files have wrong."""
+    from dshloop.profiles.compose import compose
+    from dshloop.profiles.stack import stack_layers
+
+    stack = stack_layers(profile)
+    return ProfileView(profile, read_manifest(profile).bundles, stack, compose(stack.layers))
+
+
+def list_plugins(profile: Profile) -> list[PluginLine]:
+    """List the dependencies of a profile, dev and optional ones too, sorted by name."""
+    manifest = read_manifest(profile)
+    return [
+        _plugin_line(profile, name, spec, manifest.bundles)
+        for name, spec in sorted(manifest.recorded.items())
+    ]
+
+
+def _profile_line(profile: Profile, default: str | None) -> ProfileLine:
+    folder, chosen = shown(profile.folder), profile.name == default
+    try:
+        manifest = read_manifest(profile)
+    except DshloopError as fault:
+        return ProfileLine(profile.name, folder, (), 0, chosen, fault.message)
+    return ProfileLine(profile.name, folder, manifest.bundles, len(manifest.recorded), chosen)
+
+
+def _plugin_line(profile: Profile, name: str, spec: str, bundles: tuple[Any, ...]) -> PluginLine:
+    package = _installed(profile.modules / name, name)
+    return PluginLine(
+        name,
+        package.version if package else None,
+        spec,
+        bundles.index(name) + 1 if name in bundles else None,
+        package.is_bundle if package else name in bundles,
+        shown(package.folder) if package else None,
+    )
+
+
+def _installed(folder: Path, name: str) -> Package | None:
+    try:
+        return read_package(folder, name=name)
+    except DshloopError:
+        return None
