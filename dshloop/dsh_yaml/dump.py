@@ -11,7 +11,7 @@ from dshloop.dsh_yaml.values import JsExpr, Value, number_text, utf16_length
 from dshloop.errors import DshYamlUnwritableError
 
 _LONGEST_IMPLICIT_KEY = 1024
-_EXPONENT_WITHOUT_POINT = re.compile(r"(-?[0-9]+)e")
+_EXPONENT_WITHOUT_POINT = re.compile(r"-?[0-9]+e")
 
 
 def dump(value: Value) -> str:
@@ -49,9 +49,9 @@ def scalar_text(value: bool | int | float | None) -> str:
     if value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0"
     text = number_text(value)
-    if value % 1 == 0:
-        return text
-    return _EXPONENT_WITHOUT_POINT.sub(r"\1.e", text)
+    if value % 1 and _EXPONENT_WITHOUT_POINT.match(text):
+        return text.replace("e", ".e")
+    return text
 
 
 def _expression(source: Value, level: int) -> str:

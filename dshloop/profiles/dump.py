@@ -13,6 +13,10 @@ from dshloop.dsh_yaml.values import MAX_SAFE_INTEGER
 from dshloop.profiles.layers import Layer
 from dshloop.profiles.patch import Composer
 
+# what JavaScript's trimEnd() takes away
+_BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
 _LOOK_DIFFERENT_IN_PYTHON = ("NaN", "Infinity", "-0.0")
 
 
@@ -75,8 +79,12 @@ def _expression(value: Any) -> Any:
 
 
 def dump_rows(rows: Sequence[Value], attributions: Sequence[Attribution]) -> str:
-    """Give the dump's text; each run of rows with equal headers gets one header."""
+    """Give the dump's text; each run of rows with equal headers gets one header.
+
+    DSH cuts blanks and line breaks off the end of each run, even those of a string that ends it.
+    """
     if not rows:
         return "\n"
     runs = groupby(zip(attributions, rows, strict=True), key=lambda pair: pair[0])
-    return "".join(f"{at.header}\n{dump([row for _, row in run])}" for at, run in runs)
+    texts = ((at, dump([row for _, row in run])) for at, run in runs)
+    return "".join(f"{at.header}\n{text.rstrip(_BLANKS)}\n" for at, text in texts)
