@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dshloop.dsh_yaml.document import Document
-from dshloop.dsh_yaml.reader.nodes import Context, NodeReader
+from dshloop.dsh_yaml.reader.context import Context
+from dshloop.dsh_yaml.reader.nodes import NodeReader
 from dshloop.dsh_yaml.reader.properties import Directives
 
 

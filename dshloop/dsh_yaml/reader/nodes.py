@@ -1,45 +1,20 @@
-"""Nodes: which kind begins here, its tag, its anchor; block and flow collections."""
+"""Nodes: which kind begins here, its tag, its anchor."""
 
 from __future__ import annotations
 
-import re
-from enum import Enum
-
 from dshloop.dsh_yaml.reader.block import read_block
-from dshloop.dsh_yaml.reader.cursor import END, SPACE_OR_BREAK, Cursor
+from dshloop.dsh_yaml.reader.block_mapping import read_block_mapping
+from dshloop.dsh_yaml.reader.block_sequence import read_block_sequence
+from dshloop.dsh_yaml.reader.context import MAX_DEPTH, Context, EntryMarks
+from dshloop.dsh_yaml.reader.cursor import Cursor
+from dshloop.dsh_yaml.reader.flow import read_flow
 from dshloop.dsh_yaml.reader.properties import Directives, read_name, read_tag
 from dshloop.dsh_yaml.reader.tags import construct
 from dshloop.dsh_yaml.reader.text import read_double_quoted, read_plain, read_single_quoted
 from dshloop.dsh_yaml.scalars import resolve_plain
-from dshloop.dsh_yaml.values import Value, order_keys, text_of
+from dshloop.dsh_yaml.values import Value, text_of
 
-MAX_DEPTH = 100
 PLAIN_TAG = "?"
-_SIMPLE_KEY = re.compile(r"([A-Za-z0-9_./][A-Za-z0-9_./-]*)(?=:[ \n])")
-
-
-class Context(Enum):
-    """Where a node stands, which decides what it may be."""
-
-    FLOW_IN = 1
-    FLOW_OUT = 2
-    BLOCK_IN = 3
-    BLOCK_OUT = 4
-
-
-class EntryMarks:
-    """Offsets of a collection and of its entries (`Marks` of dsh_yaml.document)."""
-
-    __slots__ = ("container", "keys", "start")
-
-    def __init__(self, container: Value, start: int) -> None:
-        self.container = container
-        self.start = start
-        self.keys: dict[str | int, int] = {}
-
-    def entry(self, key: str | int) -> int | None:
-        """Give the offset of a key or an item."""
-        return self.keys.get(key)
 
 
 class NodeReader(Cursor):
@@ -55,8 +30,6 @@ class NodeReader(Cursor):
         self.anchor: str | None = None
         self.kind: str | None = None
         self.result: Value = None
-
-    # --- one node
 
     def compose(
         self, parent_indent: int, context: Context, *, seek: bool = False, compact: bool = True
@@ -96,7 +69,7 @@ class NodeReader(Cursor):
                     context, start, flow_indent, in_block=in_block, collections=collections
                 )
             elif deeper == 0:
-                has_content = collections and self.read_block_sequence(column)
+                has_content = collections and read_block_sequence(self, column)
         self._resolve()
         self.depth -= 1
         return self.tag is not None or self.anchor is not None or has_content
@@ -131,10 +104,10 @@ class NodeReader(Cursor):
     ) -> bool:
         column = self.pos - self.line_start
         if collections and (
-            self.read_block_sequence(column) or self.read_block_mapping(column, flow_indent)
+            read_block_sequence(self, column) or read_block_mapping(self, column, flow_indent)
         ):
             return True
-        if self.read_flow_collection(flow_indent):
+        if read_flow(self, flow_indent):
             return True
         may_be_key = start is not None and in_block and not collections
         found = (
@@ -195,7 +168,7 @@ class NodeReader(Cursor):
     def _mark_new(self, value: Value) -> Value:
         """Mark an empty map or list that a tag without content made."""
         if isinstance(value, dict | list) and id(value) not in self.marks:
-            self._mark(value, self.pos)
+            self.mark(value, self.pos)
         return value
 
     def _store_anchor(self) -> None:
@@ -218,7 +191,7 @@ class NodeReader(Cursor):
         self._return_to(start)
         self._forget()
         if (
-            self.read_block_mapping(self.pos - self.line_start, flow_indent)
+            read_block_mapping(self, self.pos - self.line_start, flow_indent)
             and self.kind == "mapping"
         ):
             return True
@@ -227,9 +200,8 @@ class NodeReader(Cursor):
         self.tag, self.anchor, self.kind, self.result = node
         return False
 
-    # --- collections
-
-    def _mark(self, container: Value, start: int) -> dict[str | int, int]:
+    def mark(self, container: Value, start: int) -> dict[str | int, int]:
+        """Note where a map or list begins; give the table for its entries."""
         marks = self.marks[id(container)] = EntryMarks(container, start)
         return marks.keys
 
@@ -254,241 +226,6 @@ class NodeReader(Cursor):
             raise self.fault("duplicated mapping key", at)
         mapping[name] = value
         keys[name] = at
-
-    def read_flow_collection(self, min_indent: int) -> bool:
-        """Read ``[...]`` or ``{...}``; False when neither begins here."""
-        opening = self.text[self.pos]
-        if opening not in "[{":
-            return False
-        terminator = "]" if opening == "[" else "}"
-        result: list[Value] | dict[str, Value] = [] if opening == "[" else {}
-        keys = self._mark(result, self.pos)
-        tag, anchor = self.tag, self.anchor
-        if anchor is not None:
-            self.anchors[anchor] = result
-        self.pos += 1
-        after_comma = True
-        while self.text[self.pos] != END:
-            self.skip_space()
-            char = self.text[self.pos]
-            if char == terminator:
-                self.pos += 1
-                if isinstance(result, dict):
-                    order_keys(result)
-                kind = "mapping" if isinstance(result, dict) else "sequence"
-                return self.done(kind, tag, anchor, result)
-            if not after_comma:
-                raise self.fault("missed comma between flow collection entries")
-            if char == ",":
-                raise self.fault("expected the node content, but found ','")
-            self._read_flow_entry(result, keys, min_indent)
-            self.skip_space()
-            after_comma = self.text[self.pos] == ","
-            if after_comma:
-                self.pos += 1
-        raise self.fault("unexpected end of the stream within a flow collection")
-
-    def _read_flow_entry(
-        self, result: list[Value] | dict[str, Value], keys: dict[str | int, int], min_indent: int
-    ) -> None:
-        explicit = self.text[self.pos] == "?" and self.text[self.pos + 1] in SPACE_OR_BREAK
-        if explicit:
-            self.pos += 1
-            self.skip_space()
-        at, line = self.pos, self.line
-        self.compose(min_indent, Context.FLOW_IN)
-        key, value = self.result, None
-        self.skip_space()
-        is_pair = explicit
-        if (explicit or self.line == line) and self.text[self.pos] == ":":
-            is_pair = True
-            self.pos += 1
-            self.skip_space()
-            self.compose(min_indent, Context.FLOW_IN)
-            value = self.result
-        if isinstance(result, dict):
-            self.store_pair(result, keys, key, value, at)
-            return
-        keys[len(result)] = at
-        if is_pair:
-            pair: dict[str, Value] = {}
-            self.store_pair(pair, self._mark(pair, at), key, value, at)
-            result.append(pair)
-        else:
-            result.append(key)
-
-    def read_block_sequence(self, indent: int) -> bool:
-        """Read ``- item`` lines at this indentation; False when none begins here."""
-        if self.first_tab != -1:
-            return False
-        if not self._at_dash():
-            if self.anchor is not None:
-                self.anchors[self.anchor] = []
-            return False
-        tag, anchor = self.tag, self.anchor
-        result: list[Value] = []
-        keys = self._mark(result, self.pos)
-        if anchor is not None:
-            self.anchors[anchor] = result
-        while self.text[self.pos] != END:
-            if self.first_tab != -1:
-                self.pos = self.first_tab
-                raise self.fault("tab characters must not be used in indentation")
-            if not self._at_dash():
-                break
-            keys[len(result)] = self.pos
-            self.pos += 1
-            if self.skip_space() and self.indent <= indent:
-                result.append(None)
-                continue
-            keys[len(result)] = self.pos
-            line = self.line
-            self.compose(indent, Context.BLOCK_IN)
-            result.append(self.result)
-            self.skip_space()
-            if (self.line == line or self.indent > indent) and self.text[self.pos] != END:
-                raise self.fault("bad indentation of a sequence entry")
-            if self.indent < indent:
-                break
-        return self.done("sequence", tag, anchor, result)
-
-    def _at_dash(self) -> bool:
-        return self.text[self.pos] == "-" and self.text[self.pos + 1] in SPACE_OR_BREAK
-
-    def read_block_mapping(self, indent: int, flow_indent: int) -> bool:
-        """Read ``key: value`` lines; True too when one other node was read instead."""
-        if self.first_tab != -1:
-            return False
-        return _BlockMapping(self, indent, flow_indent).read()
-
-
-class _Key(Enum):
-    """What stands where an implicit key may."""
-
-    KEY = 1
-    OTHER_NODE = 2
-    NOTHING = 3
-
-
-class _BlockMapping:
-    """One block mapping while it is read; `explicit` between ``? key`` and its value."""
-
-    def __init__(self, reader: NodeReader, indent: int, flow_indent: int) -> None:
-        self.reader = reader
-        self.indent = indent
-        self.flow_indent = flow_indent
-        self.tag, self.anchor = reader.tag, reader.anchor
-        self.result: dict[str, Value] = {}
-        if self.anchor is not None:
-            reader.anchors[self.anchor] = self.result
-        self.marks = EntryMarks(self.result, reader.pos)
-        self.explicit = False
-        self.detected = False
-        self.key: Value = None
-        self.at = reader.pos
-
-    def read(self) -> bool:
-        """Read all entries; True too when one other node was read instead."""
-        reader = self.reader
-        while reader.text[reader.pos] != END:
-            if not self.explicit and reader.first_tab != -1:
-                reader.pos = reader.first_tab
-                raise reader.fault("tab characters must not be used in indentation")
-            line = reader.line
-            if reader.text[reader.pos] in "?:" and reader.text[reader.pos + 1] in SPACE_OR_BREAK:
-                self._read_indicator()
-                compact = True
-            else:
-                found = self._read_implicit_key(line)
-                if found is _Key.NOTHING:
-                    break
-                if found is _Key.OTHER_NODE:
-                    reader.tag, reader.anchor = self.tag, self.anchor
-                    return True
-                compact = False
-            if reader.line == line or reader.indent > self.indent:
-                self._read_value(compact=compact)
-            if (reader.line == line or reader.indent > self.indent) and reader.text[
-                reader.pos
-            ] != END:
-                raise reader.fault("bad indentation of a mapping entry")
-            if reader.indent < self.indent:
-                break
-        return self._finish()
-
-    def _read_indicator(self) -> None:
-        reader = self.reader
-        if reader.text[reader.pos] == "?":
-            if self.explicit:
-                self._store(None)
-            self.detected = self.explicit = True
-        elif self.explicit:
-            self.explicit = False
-        else:
-            raise reader.fault(
-                "incomplete explicit mapping pair; a key node is missed; "
-                "or followed by a non-tabulated empty line"
-            )
-        reader.pos += 1
-
-    def _read_implicit_key(self, line: int) -> _Key:
-        reader = self.reader
-        self.at = reader.pos
-        simple = _SIMPLE_KEY.match(reader.text, reader.pos)
-        if simple is not None and reader.depth < MAX_DEPTH:  # most keys; saves a third of the time
-            reader.pos = simple.end()
-            reader.result = resolve_plain(simple[1])
-        elif not reader.compose(self.flow_indent, Context.FLOW_OUT):
-            return _Key.NOTHING
-        if reader.line != line:
-            if self.detected:
-                raise reader.fault(
-                    "can not read a block mapping entry; a multiline key may not be an implicit key"
-                )
-            return _Key.OTHER_NODE
-        reader.skip_blanks()
-        if reader.text[reader.pos] != ":":
-            if self.detected:
-                raise reader.fault("can not read an implicit mapping pair; a colon is missed")
-            return _Key.OTHER_NODE
-        reader.pos += 1
-        if reader.text[reader.pos] not in SPACE_OR_BREAK:
-            raise reader.fault(
-                "a whitespace character is expected after the key-value separator "
-                "within a block mapping"
-            )
-        key = reader.result
-        if self.explicit:
-            self._store(None)
-        self.detected = True
-        self.explicit = False
-        self.key = key
-        return _Key.KEY
-
-    def _read_value(self, *, compact: bool) -> None:
-        reader = self.reader
-        if self.explicit:
-            self.at = reader.pos
-        found = reader.compose(self.indent, Context.BLOCK_OUT, seek=True, compact=compact)
-        if self.explicit:
-            if found:
-                self.key = reader.result
-        else:
-            self._store(reader.result if found else None)
-        reader.skip_space()
-
-    def _store(self, value: Value) -> None:
-        self.reader.store_pair(self.result, self.marks.keys, self.key, value, self.at)
-        self.key = None
-
-    def _finish(self) -> bool:
-        if self.explicit:
-            self._store(None)
-        if self.detected:
-            order_keys(self.result)
-            self.reader.marks[id(self.result)] = self.marks
-            self.reader.done("mapping", self.tag, self.anchor, self.result)
-        return self.detected
 
 
 def _compare(indent: int, parent: int) -> int:
