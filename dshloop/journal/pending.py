@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dshloop.errors import DshloopError
-from dshloop.files import read_bytes, sync_folder, writing
+from dshloop.files import read_bytes, shown, sync_folder, writing
 from dshloop.journal.entry import load_entry
 from dshloop.journal.step import Step, discard, step_from, take_back
 from dshloop.journal.store import Store, lasting_folder
@@ -32,6 +32,17 @@ class Recovered:
     restored: tuple[Path, ...] = ()
     kept: tuple[Path, ...] = ()
     fault: str | None = None
+
+    @property
+    def message(self) -> str:
+        """Say it in a sentence."""
+        parts = [f"restored {_listed(self.restored)}"] if self.restored else []
+        if self.kept:
+            parts.append(f"left {_listed(self.kept)}, which changed since, as it is")
+        if self.fault:
+            parts.append(f"it isn't finished: {self.fault}")
+        found = f"`{self.command}` had ended halfway and was rolled back"
+        return f"{found}: {'; '.join(parts)}" if parts else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +134,8 @@ def roll_back(intent: Intent, store: Store) -> Recovered:
             continue
         (restored if done else kept).append(step.path)
     return Recovered(intent.id, intent.command, tuple(restored), tuple(kept), fault)
+
+
+def _listed(paths: tuple[Path, ...]) -> str:
+    names = list(dict.fromkeys(shown(path) for path in paths))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
