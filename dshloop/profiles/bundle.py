@@ -18,11 +18,15 @@ _PATCH_SHAPE = "dsh.bundle.patch must be a file path or a list of file paths"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package in a folder: its manifest, under which ``name`` it goes or will go."""
+    """A package in a folder: its manifest, under which ``name`` it goes or will go.
+
+    ``origin`` is what people are told where ``folder`` is gone when they read it.
+    """
 
     name: str
     folder: Path
     manifest: Mapping[str, Any]
+    origin: Path | None = None
 
     @property
     def version(self) -> str | None:
@@ -62,7 +66,7 @@ def read_package(folder: Path, *, name: str | None = None, archive: Path | None 
     found = name or manifest.get("name", None if archive else folder.name)
     if not isinstance(found, str) or not valid_package_name(found):
         raise _invalid(f"{shown(path)}: {found!r} can't be a package's name", path)
-    return Package(found, folder, manifest)
+    return Package(found, folder, manifest, archive)
 
 
 def _manifest_of(folder: Path, path: Path) -> dict[str, Any]:
@@ -99,21 +103,29 @@ def check_patches(package: Package) -> None:
     from dshloop.profiles.patch import Composer
 
     for path in package.patch_files:
+        told = _told(package, path)
         if not path.is_file():
-            raise _invalid(
-                f"{package.name} names a patch file that is not in the package: {shown(path)}",
-                package.folder / "package.json",
+            raise BundleInvalidError(
+                f"{package.name} names a patch file that is not in the package: {told}",
                 hint="Check dsh.bundle.patch, and what the package's files list leaves out.",
                 package=package.name,
-                patch=shown(path),
+                file=told,
             )
         try:
             Composer().apply(read_layer(path, package.name))
         except DshloopError as fault:
-            details = {"file": shown(path), **fault.details, "package": package.name}
+            said = fault.message.replace(shown(path), told)
             raise BundleInvalidError(
-                f"{package.name} has a broken patch file: {fault.message}", **details
+                f"{package.name} has a broken patch file: {said}",
+                **{**fault.details, "file": told, "package": package.name},
             ) from fault
+
+
+def _told(package: Package, path: Path) -> str:
+    """Name a file of a package where the user has it."""
+    if package.origin is None or not path.is_relative_to(package.folder):
+        return shown(path)
+    return shown(package.origin / path.relative_to(package.folder))
 
 
 def declared_patches(package: Package) -> tuple[str, ...]:

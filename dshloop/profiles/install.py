@@ -32,7 +32,7 @@ from dshloop.profiles.spec import PluginSpec, parse_spec
 from dshloop.profiles.stack import bundle_layers, find_bundle, user_layers
 from dshloop.profiles.stage import stage_beside
 
-_WAIT = 2.0  # seconds for another writer to finish before we refuse
+WAIT = 2.0  # seconds for another writer to finish before we refuse
 
 
 def add_plugins(request: Request, texts: Sequence[str]) -> Outcome:
@@ -67,8 +67,8 @@ def _changing(request: Request, work: Callable[[Journal], Outcome]) -> Outcome:
     lock = lock_path(request.places.locks, profile.folder)
     what = f"profile {profile.name}"
     with (
-        hold(lock, command=request.command, wait=_WAIT, what=what),
-        hold_dsh(profile.manifest, command=request.command, wait=_WAIT, what=what),
+        hold(lock, command=request.command, wait=WAIT, what=what),
+        hold_dsh(profile.manifest, command=request.command, wait=WAIT, what=what),
     ):
         journal.recover()
         return work(journal)
@@ -210,7 +210,8 @@ def _remove_local(request: Request, manifest: Manifest, names: Sequence[str]) ->
 def _not_there(request: Request, manifest: Manifest, name: str) -> PluginNotFoundError:
     from difflib import get_close_matches
 
-    known = [*manifest.dependencies, *(b for b in manifest.bundles if isinstance(b, str))]
+    listed = [bundle for bundle in manifest.bundles if isinstance(bundle, str)]
+    known = dict.fromkeys([*manifest.recorded, *listed])
     near = get_close_matches(name, known, n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else "dshloop plugin list shows all."
     return PluginNotFoundError(

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, Any
 
 from dshloop.dsh import run_program
 from dshloop.errors import (
@@ -55,7 +56,10 @@ def fetch_with_pnpm(
     named = [_local_name(spec) if spec.local else spec.alias for spec in specs]
     after, log = _run(request, manifest, stage, ["add", "--ignore-scripts"], specs)
     names = _names(specs, named, manifest, after)
-    packages = [read_package(stage / "node_modules" / name, name=name) for name in names]
+    packages = [
+        replace(read_package(stage / "node_modules" / name, name=name), origin=spec.path)
+        for name, spec in zip(names, specs, strict=True)
+    ]
     require_distinct(packages, specs)
     return Fetched(tuple(packages), after, tuple(_changes(request, packages, stage)), log)
 
@@ -118,7 +122,7 @@ def _failure(log: Path, status: int) -> DshloopError:
     found = _FAULT.search(text)
     code = (found.group(1) or found.group(2) or "") if found else ""
     said = one_line(found.group(3) if found else text.strip().rpartition("\n")[2], 300)
-    details = {"status": status, "pnpm_code": code or None, "log": shown(log)}
+    details: dict[str, Any] = {"status": status, "pnpm_code": code or None, "log": shown(log)}
     message = f"pnpm failed: {said or 'it said nothing'}"
     hint = f"{_HINTS.get(code, '')} pnpm's output: {shown(log)}".strip()
     if code == "ERR_PNPM_FETCH_404":
