@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,18 +105,16 @@ def _read(path: Path, kind: LayerKind) -> bytes:
     try:
         data = read_bytes(path)
     except UnreadableFileError as error:
-        cause = error.__cause__ if isinstance(error.__cause__, OSError) else None
-        name = errno.errorcode.get(cause.errno or 0, "EIO") if cause else "EIO"
-        raise _unreadable(path, kind, name, error.message) from error
+        in_dsh = "Error: EISDIR: illegal operation on a directory, read"
+        reason = in_dsh if path.is_dir() else error.message
+        raise _unreadable(path, kind, reason) from error
     if data is None:
-        raise _unreadable(path, kind, "ENOENT", f"no such file or directory, open '{path}'")
+        raise _unreadable(path, kind, f"Error: ENOENT: no such file or directory, open '{path}'")
     return data
 
 
-def _unreadable(path: Path, kind: LayerKind, name: str, reason: str) -> PatchUnreadableError:
-    return PatchUnreadableError(
-        f"failed to read {_word(kind)} {path}: Error: {name}: {reason}", file=str(path)
-    )
+def _unreadable(path: Path, kind: LayerKind, reason: str) -> PatchUnreadableError:
+    return PatchUnreadableError(f"failed to read {_word(kind)} {path}: {reason}", file=str(path))
 
 
 def _checked(text: str | bytes, path: Path, kind: LayerKind) -> PatchFile:

@@ -15,7 +15,7 @@ from dshloop.dsh_yaml.reader.cursor import (
 YAML_TAG = "tag:yaml.org,2002:"
 _HANDLE = re.compile(r"!|!!|![0-9A-Za-z-]+!")
 _URI = re.compile(
-    r"(?:!|[^,\[\]{}\U00010000-\U0010ffff])?"
+    r"(?:!|[^,\[\]{}\U00010000-\U0010ffff])"
     r"(?:%[0-9a-fA-F]{2}|[0-9a-zA-Z\-#;/?:@&=+$,_.!~*'()\[\]])*"
 )
 _FLOW_INDICATOR = re.compile(r"[,\[\]{}]")
