@@ -1,8 +1,6 @@
 """`python -m dshloop`."""
 
-import sys
-
-from dshloop.entry import main
+from dshloop.entry import script
 
 if __name__ == "__main__":
-    sys.exit(main())
+    script()

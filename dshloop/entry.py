@@ -5,6 +5,25 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def script() -> NoReturn:
+    """Run the command line as a process of its own: the console script and `python -m dshloop`.
+
+    Leaves without taking the interpreter apart, which costs more than many commands do: all that
+    must last was flushed to the disk before its command returned.
+    """
+    code = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass
+    os._exit(code)
+
 
 def main() -> int:
     """Run the command line of this process and give its exit code."""
