@@ -60,6 +60,18 @@ def entries(places: Places) -> list[Entry]:
     return sorted(found, key=lambda entry: (entry.updated, entry.id), reverse=True)
 
 
+def entries_of(found: Sequence[Entry], cwd: Path) -> list[Entry]:
+    """Take those whose folder can be that of a working directory; `in_folder` tells for sure."""
+    folder = folder_of(str(cwd))
+    return [entry for entry in found if entry.path.parent.parent.name == folder]
+
+
+def log_in(folder: Path) -> Path | None:
+    """Find the log in a session's own folder, the newest format first."""
+    found = (folder / name for name in _DSH_NAMES)
+    return next((path for path in found if path.is_file()), None)
+
+
 def summarize(entry: Entry) -> Summary:
     """Look into both ends of a log; a log that can't be read has a ``fault``, never an error."""
     try:

@@ -109,7 +109,9 @@ def test_opening_alone_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_log_cut_anywhere_is_whole_after_the_next_append(tmp_path: Path) -> None:
-    whole = write(tmp_path / "whole", [*turn(1, 0), *turn(2, 5)]).read_bytes()
+    first, *_, last = turn(1, 0)
+    stored = [first, {**last, "seq": 1}, event("turn/start", 2, {"turn": 2})]
+    whole = write(tmp_path / "whole", stored).read_bytes()
     path = tmp_path / "session.jsonl"
     for cut in range(len(line(HEADER)), len(whole) + 1):
         path.write_bytes(whole[:cut])

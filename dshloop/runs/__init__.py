@@ -1,0 +1,1 @@
+"""What a whole run is: a session from opening to its end, listings, and sessions shown."""

@@ -1,0 +1,98 @@
+"""Sessions as rows of a list: what they are about, where they stand, what they run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dshloop.files import shown
+from dshloop.loops.binding import Stored, stored_binding
+from dshloop.paths import Places
+from dshloop.sessions.catalog import (
+    Summary,
+    entries,
+    entries_of,
+    in_folder,
+    summarize,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One session in a list."""
+
+    summary: Summary
+    stored: Stored
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the row as a JSON object; times are ISO 8601 in UTC."""
+        entry, header = self.summary.entry, self.summary.header
+        return {
+            "id": entry.id,
+            "home": entry.home,
+            "title": self.summary.title,
+            "cwd": header.cwd if header else None,
+            "turns": self.summary.turns,
+            "state": self.summary.state,
+            **binding_json(self.stored),
+            "created_at": iso(header.created_at / 1000) if header else None,
+            "updated_at": iso(entry.updated),
+            "version": header.version if header else None,
+            "size": entry.size,
+            "path": shown(entry.path),
+            "fault": self.summary.fault,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The newest sessions; ``more`` and ``elsewhere`` count those that were left out."""
+
+    rows: list[Row]
+    more: int
+    elsewhere: int
+
+
+def list_sessions(places: Places, cwd: Path | None, *, limit: int | None) -> Listing:
+    """List sessions newest first: those of a working directory, or all when it is None."""
+    everything = entries(places)
+    candidates = everything if cwd is None else entries_of(everything, cwd)
+    rows: list[Row] = []
+    looked_at = 0
+    for entry in candidates:
+        if limit is not None and len(rows) >= limit:
+            break
+        looked_at += 1
+        summary = summarize(entry)
+        if cwd is None or in_folder(summary, cwd):
+            rows.append(Row(summary, stored_of(summary)))
+    left_out = len(candidates) - looked_at
+    return Listing(rows, left_out, len(everything) - len(rows) - left_out)
+
+
+def stored_of(summary: Summary) -> Stored:
+    """Tell what a listed session runs on, from the events that were looked at."""
+    preset = summary.header.agent_preset if summary.header else None
+    return stored_binding(list(summary.events), preset)
+
+
+def binding_json(stored: Stored) -> dict[str, Any]:
+    """Give loop, driver and where they are known from."""
+    return {
+        "loop": stored.loop,
+        "driver": stored.driver,
+        "binding": "recorded" if stored.recorded else "inferred",
+        "inferred_from": stored.inferred_from,
+        "preset": stored.preset,
+    }
+
+
+def iso(seconds: float) -> str:
+    """Write a time in UTC to the millisecond; one that no calendar has as the year 1970."""
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        moment = datetime.fromtimestamp(0, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,188 @@
+"""A stored session to look at: as data, and as text that a person can read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dshloop.errors import SessionNotFoundError
+from dshloop.files import shown
+from dshloop.loops.binding import Stored, stored_binding
+from dshloop.paths import Places
+from dshloop.runs.listing import binding_json, iso
+from dshloop.sessions.catalog import find, log_in
+from dshloop.terminal import one_line
+from dshloop.transcripts.dsh import Transcript, read_transcript
+from dshloop.transcripts.vocabulary import Event
+
+_LONGEST_RESULT = 200  # characters of a tool's result that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A session that was read, and what it runs on."""
+
+    transcript: Transcript
+    stored: Stored
+
+    def as_json(self) -> dict[str, Any]:
+        """Give everything that is whole; events keep DSH's own keys."""
+        read, header = self.transcript, self.transcript.header
+        return {
+            "id": header.id if header else None,
+            "path": shown(read.path),
+            "version": read.version,
+            "compressed": read.compressed,
+            "header": header.raw if header else None,
+            **binding_json(self.stored),
+            "counts": read.counts,
+            "open": bool(read.closers()),
+            "findings": [finding.as_json() for finding in read.findings],
+            "events": read.events,
+            "later_events": read.later,
+        }
+
+    def text(self) -> str:
+        """Give the session as text: one paragraph for each thing said or done."""
+        parts = [_title(self), *_turns(self.transcript.events)]
+        if self.transcript.later:
+            parts += ["--- behind the damage ---", *_turns(self.transcript.later)]
+        elif self.transcript.closers():
+            parts.append("(this turn was left open)")
+        return "\n\n".join(parts)
+
+
+def show_session(places: Places, name: str, cwd: Path) -> Shown:
+    """Read a session by ``last``, id, beginning of an id, or the path of a log or its folder.
+
+    Raises SESSION_NOT_FOUND, SESSION_AMBIGUOUS, and SESSION_UNREADABLE when nothing is whole.
+    """
+    read = read_transcript(_locate(places, name, cwd))
+    preset = read.header.agent_preset if read.header else None
+    return Shown(read, stored_binding([*read.events, *read.later], preset))
+
+
+def _locate(places: Places, name: str, cwd: Path) -> Path:
+    typed = os.sep in name or "/" in name or name.endswith((".jsonl", ".zstd"))
+    path = Path(os.path.normpath(cwd / Path(name).expanduser())) if typed else None
+    if path is None:
+        return find(places, name, cwd).path
+    if path.is_dir():
+        found = log_in(path)
+        if found is None:
+            raise SessionNotFoundError(f"{shown(path)} holds no session log", file=shown(path))
+        return found
+    return path
+
+
+# --- as text -------------------------------------------------------------------------------------
+
+
+def _title(session: Shown) -> str:
+    header, stored = session.transcript.header, session.stored
+    known = "recorded" if stored.recorded else f"inferred from the {stored.inferred_from}"
+    runs_on = f"{stored.loop} on {stored.driver}" if stored.driver else stored.loop
+    lines = [f"session {header.id if header else '?'}"]
+    if header is not None:
+        lines.append(f"started {iso(header.created_at / 1000)} in {header.cwd or 'no folder'}")
+    return "\n".join([*lines, f"loop    {runs_on} ({known})"])
+
+
+def _turns(events: Sequence[Event]) -> Iterator[str]:
+    for event in events:
+        render = _RENDERERS.get(event["type"])
+        data = event["data"]
+        text = render(data) if render is not None and isinstance(data, dict) else None
+        if text is not None:
+            yield text
+
+
+def _turn_start(data: Mapping[str, Any]) -> str:
+    return f"== turn {data.get('turn')} =="
+
+
+def _turn_end(data: Mapping[str, Any]) -> str | None:
+    reason = data.get("reason")
+    kind = reason.get("kind") if isinstance(reason, dict) else None
+    if kind == "completed" or not isinstance(reason, dict):
+        return None
+    error = reason.get("error")
+    more = f": {error.get('message')} ({error.get('code')})" if isinstance(error, dict) else ""
+    return f"(turn {data.get('turn')} ended: {kind}{more})"
+
+
+def _user(data: Mapping[str, Any]) -> str:
+    """Show a person's words as theirs, and whatever else came in as what it is."""
+    found = data.get("source")
+    source = found if isinstance(found, dict) else {}
+    text = _content(data)
+    if source.get("kind") == "user":
+        return f"you: {text}"
+    names = [str(source[name]) for name in ("kind", "plugin", "form") if source.get(name)]
+    return f"[context added by {' '.join(names) or '?'}]\n{_indented(text)}"
+
+
+def _message(data: Mapping[str, Any]) -> str | None:
+    message = data.get("message")
+    if not isinstance(message, dict):
+        return None
+    source = message.get("source")
+    model = source.get("model") if isinstance(source, dict) else None
+    name = f"assistant ({model})" if model else "assistant"
+    cut = " [interrupted]" if data.get("interrupted") else ""
+    text = _content(message)
+    return f"{name}: {text}{cut}" if text or cut else None
+
+
+def _system(data: Mapping[str, Any]) -> str:
+    return f"[system prompt]\n{_indented(_content(data.get('message')))}"
+
+
+def _call(data: Mapping[str, Any]) -> str:
+    return f"tool {data.get('name')} {one_line(str(data.get('arguments')), _LONGEST_RESULT)}"
+
+
+def _result(data: Mapping[str, Any]) -> str:
+    message = data.get("message")
+    text = one_line(_content(message), _LONGEST_RESULT)
+    failed = " failed" if "error" in data else ""
+    return f"  result{failed}: {text}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))
+
+
+def _content(message: object) -> str:
+    """Give the readable text of a message's blocks, in order."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(filter(None, map(_block, blocks)))
+
+
+def _block(block: object) -> str | None:
+    if not isinstance(block, dict):
+        return None
+    kind = block.get("type")
+    if kind == "tool-result":
+        return _content(block)
+    if kind in ("image", "file"):
+        return f"[{kind}]"
+    text = block.get("text")
+    if not isinstance(text, str):
+        return None
+    return f"[thinking] {text}" if kind == "reasoning" else text
+
+
+_RENDERERS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {
+    "turn/start": _turn_start,
+    "turn/end": _turn_end,
+    "user/message": _user,
+    "assistant/message": _message,
+    "system/message": _system,
+    "tool/call": _call,
+    "tool/result": _result,
+}

@@ -1,0 +1,55 @@
+"""Lists of sessions."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from dshloop.paths import Places
+from dshloop.runs.conversation import RunOptions
+from dshloop.runs.listing import iso, list_sessions
+from dshloop.runs.run import run_session
+from tests.transcripts.logs import HEADER, turn, write
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    places = Places(tmp_path / "dsh", tmp_path / "data", tmp_path / "config")
+    for number, cwd in enumerate(("/a", "/a", "/b")):
+        options = RunOptions(Path(cwd), "test", driver="fake", session_id=f"s{number}")
+        list(run_session(places, options, [f"prompt {number}"], time.time))
+    folder = places.dsh_sessions / "--a--" / "session-d"
+    folder.mkdir(parents=True)
+    header = {**HEADER, "id": "session-d", "cwd": "/a", "agentPreset": "minimal"}
+    write(folder / "session.jsonl", turn(1, 0), header)
+    return places
+
+
+def test_this_folders_sessions_and_what_was_left_out(places: Places) -> None:
+    listing = list_sessions(places, Path("/a"), limit=None)
+    assert [row.summary.entry.id for row in listing.rows] == ["session-d", "s1", "s0"]
+    assert (listing.more, listing.elsewhere) == (0, 1)
+    short = list_sessions(places, Path("/a"), limit=1)
+    assert (len(short.rows), short.more, short.elsewhere) == (1, 2, 1)
+    everything = list_sessions(places, None, limit=2)
+    assert (len(everything.rows), everything.more) == (2, 2)
+
+
+def test_recorded_and_inferred_bindings_are_told_apart(places: Places) -> None:
+    theirs, ours, *_ = (row.as_json() for row in list_sessions(places, Path("/a"), limit=9).rows)
+    assert (ours["loop"], ours["driver"], ours["binding"]) == (
+        "standard",
+        "fake-driver",
+        "recorded",
+    )
+    assert (theirs["loop"], theirs["driver"]) == ("standard", None)
+    assert (theirs["binding"], theirs["inferred_from"]) == ("inferred", "preset")
+    assert (ours["home"], theirs["home"]) == ("dshloop", "dsh")
+    assert (ours["title"], ours["turns"], ours["state"]) == ("prompt 1", 1, "completed")
+
+
+def test_times() -> None:
+    assert iso(0.25) == "1970-01-01T00:00:00.250Z"
+    assert iso(1e18) == "1970-01-01T00:00:00.000Z"

@@ -1,0 +1,50 @@
+"""The text a person reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dshloop.runs.reply import Reply, failure_text
+
+
+def read(*events: tuple[str, Any]) -> str:
+    reply = Reply()
+    texts = (reply.text_of({"type": kind, "data": data}) for kind, data in events)
+    return "".join(text or "" for text in texts)
+
+
+def delta(text: str) -> tuple[str, Any]:
+    return "assistant/chunk", {"chunk": {"type": "text-delta", "index": 0, "text": text}}
+
+
+def message(text: str) -> tuple[str, Any]:
+    content = [{"type": "text", "text": text}]
+    return "assistant/message", {"message": {"content": content}}
+
+
+END = ("step/end", {"turn": 1, "step": 1})
+
+
+def test_streamed_text_is_not_repeated_and_ends_its_line() -> None:
+    assert read(delta("he"), delta("y"), message("hey"), END) == "hey\n"
+    assert read(delta("hey\n"), message("hey\n"), END) == "hey\n"
+
+
+def test_a_message_that_was_not_streamed_is_shown() -> None:
+    assert read(message("hey"), END) == "hey\n"
+    assert read(message("hey\n"), END) == "hey\n"
+    assert read(message(""), END) == ""
+
+
+def test_what_was_cut_off_ends_its_line_too() -> None:
+    assert read(delta("ha"), END, message("whole"), END) == "ha\nwhole\n"
+
+
+def test_thinking_and_tools_are_not_the_reply() -> None:
+    thought = {"chunk": {"type": "reasoning-delta", "index": 0, "text": "hm"}}
+    assert read(("assistant/chunk", thought), ("tool/call", {}), END) == ""
+
+
+def test_failures_in_one_line() -> None:
+    assert failure_text({"message": "no", "code": "AUTH"}) == "no (AUTH)"
+    assert failure_text(None) == "the turn failed"
