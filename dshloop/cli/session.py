@@ -1,0 +1,268 @@
+"""`dshloop session`: run, list and show sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dshloop.cli.invocation import Invocation
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.errors import PromptMissingError, UsageError
+from dshloop.result import Caution, End, Result, Stream, Table
+
+if TYPE_CHECKING:
+    from dshloop.runs.conversation import RunOptions
+    from dshloop.runs.listing import Row
+    from dshloop.runs.prompts import Format
+    from dshloop.runs.run import Ended, Record
+
+app = new_app("session", "Run, list and show sessions.")
+
+
+def _driver_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    from dshloop.drivers import names
+
+    return [(name, "driver") for name in names() if name.startswith(incomplete)]
+
+
+def _session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    from dshloop.runs.listing import list_sessions
+
+    invoked = invocation(ctx)
+    rows = list_sessions(invoked.places, invoked.env.cwd, limit=20).rows
+    found = [("last", "the newest of this folder")]
+    found += [(row.summary.entry.id, row.summary.title) for row in rows]
+    return [item for item in found if item[0].startswith(incomplete)]
+
+
+def _formats(ctx: Any, args: list[str], incomplete: str) -> list[str]:
+    return [name for name in ("text", "lines", "jsonl") if name.startswith(incomplete)]
+
+
+@app.command(cls=Command)
+def run(
+    ctx: typer.Context,
+    prompt: Annotated[
+        str | None, typer.Argument(help="What to say; - takes it from standard input.")
+    ] = None,
+    driver: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What answers: fake, ping.", autocompletion=_driver_names
+        ),
+    ] = None,
+    session_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="The id of the new session.")
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Continue a session: its id, the beginning of it, or last.",
+            autocompletion=_session_ids,
+        ),
+    ] = None,
+    input_format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="Standard input is one prompt (text), or one a line (lines, jsonl).",
+            autocompletion=_formats,
+        ),
+    ] = "text",
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Read standard input behind the PROMPT.")
+    ] = False,
+    cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Work in this folder.")] = None,
+) -> Stream | Result[Any]:
+    """Talk to an agent: one prompt, piped prompts, or a conversation on a terminal.
+
+    Lines of --input-format lines and jsonl are turns, read as they come; a jsonl line is a JSON
+    string or {"prompt": text}. The run stops at the first turn that fails.
+    """
+    invoked = invocation(ctx)
+    options = _options(invoked, driver, session_id, resume, cwd)
+    kind = _format(input_format)
+    typed = None if prompt == "-" else prompt
+    if typed is None and prompt != "-" and not stdin and invoked.env.stdin_tty:
+        return _converse(invoked, options)
+    reads = typed is None or stdin
+    from dshloop.runs.prompts import prompts
+    from dshloop.runs.run import run_session
+
+    texts = prompts(typed, invoked.env.stdin if reads else None, kind)
+    records = run_session(invoked.places, options, texts, invoked.env.clock)
+    return _stream(records)
+
+
+@app.command("list", cls=Command)
+def list_command(
+    ctx: typer.Context,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Those of all folders, not only of this one.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option(metavar="N", min=0, help="At most so many, the newest; 0: all.")
+    ] = 50,
+) -> Result[list[dict[str, Any]]]:
+    """List the sessions of this folder, ours and those of dsh, newest first."""
+    from dshloop.runs.listing import list_sessions
+
+    invoked = invocation(ctx)
+    listing = list_sessions(
+        invoked.places, None if everywhere else invoked.env.cwd, limit=limit or None
+    )
+    notices = []
+    if listing.more:
+        notices.append(f"{listing.more} more: --limit 0 lists all")
+    if listing.elsewhere and not everywhere:
+        notices.append(f"{listing.elsewhere} more in other folders: --all lists them")
+    view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty="no sessions here yet")
+    return Result([row.as_json() for row in listing.rows], view, notices=notices)
+
+
+@app.command(cls=Command)
+def show(
+    ctx: typer.Context,
+    session: Annotated[
+        str,
+        typer.Argument(
+            help="An id, the beginning of one, last, or the file of a log.",
+            autocompletion=_session_ids,
+        ),
+    ],
+) -> Result[dict[str, Any]]:
+    """Show what was said and done in a session of ours or of dsh."""
+    from dshloop.runs.show import show_session
+
+    invoked = invocation(ctx)
+    found = show_session(invoked.places, session, invoked.env.cwd)
+    warnings = [
+        Caution(finding.message, finding.code, details=finding.as_json())
+        for finding in found.transcript.findings
+    ]
+    return Result(found.as_json(), found.text(), warnings=warnings)
+
+
+# --- run -----------------------------------------------------------------------------------------
+
+
+def _options(
+    invoked: Invocation,
+    driver: str | None,
+    session_id: str | None,
+    resume: str | None,
+    cwd: str | None,
+) -> RunOptions:
+    from dshloop.runs.conversation import RunOptions
+
+    if session_id is not None and resume is not None:
+        raise UsageError(
+            "--session-id names a new session and --resume continues one: give only one of them"
+        )
+    folder = invoked.env.cwd if cwd is None else invoked.env.cwd / cwd
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", option="--cwd")
+    return RunOptions(
+        cwd=folder.resolve() if cwd is not None else folder,
+        command=invoked.command,
+        driver=driver,
+        session_id=session_id,
+        resume=resume,
+    )
+
+
+def _format(name: str) -> Format:
+    from dshloop.runs.prompts import FORMATS
+
+    for known in FORMATS:
+        if name == known:
+            return known
+    raise UsageError(f'--input-format is text, lines or jsonl, not "{name}"')
+
+
+def _converse(invoked: Invocation, options: RunOptions) -> Result[Any]:
+    """Hold a conversation on the terminal; without one, say which command to use."""
+    if not invoked.env.interactive or invoked.json:
+        raise PromptMissingError("there is no prompt, and the answer doesn't go to a terminal")
+    from dshloop.cli.repl import converse
+
+    ended = converse(invoked, options)
+    data = {"id": ended.id, "turns": ended.turns}
+    return Result(data, notices=[_id_notice(ended.id)] if ended.turns else [])
+
+
+def _stream(records: Iterator[Record]) -> Stream:
+    from dshloop.runs.reply import Reply
+
+    reply = Reply()
+
+    def text(record: Mapping[str, Any]) -> str | None:
+        return reply.text_of(record["event"]) if record["type"] == "event" else None
+
+    return Stream(map(_record, records), text)
+
+
+def _record(record: Record) -> Mapping[str, Any] | End:
+    from dshloop.runs.run import Ended, Opened
+
+    if isinstance(record, Ended):
+        return _end(record)
+    if isinstance(record, Opened):
+        return {
+            "type": "session",
+            "id": record.id,
+            "cwd": record.cwd,
+            "loop": record.loop,
+            "driver": record.driver,
+            "resumed": record.resumed,
+        }
+    return {"type": "event", "event": record.event}
+
+
+def _end(ended: Ended) -> End:
+    from dshloop.runs.reply import failure_text
+
+    fields: dict[str, Any] = {"id": ended.id, "turns": ended.turns}
+    warnings = []
+    if ended.failure is not None:
+        fields["failure"] = ended.failure
+    if ended.outcome not in ("completed", "aborted"):
+        message = failure_text(ended.failure) if ended.failure else f"turn ended: {ended.outcome}"
+        warnings.append(Caution(message, "TURN_FAILED", line=f"error: {message}"))
+    return End(
+        ended.outcome,
+        fields,
+        notices=[_id_notice(ended.id)],
+        warnings=warnings,
+        exit_code=ended.exit_code,
+    )
+
+
+def _id_notice(session_id: str) -> str:
+    return f"session {session_id}"
+
+
+# --- list ----------------------------------------------------------------------------------------
+
+_COLUMNS = ("ID", "UPDATED", "TURNS", "STATE", "LOOP", "DRIVER", "BINDING", "TITLE")
+_TITLE_WIDTH = 60
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    from dshloop.terminal import one_line
+
+    data, stored = row.as_json(), row.stored
+    known = "recorded" if stored.recorded else f"inferred ({stored.inferred_from})"
+    return (
+        one_line(data["id"]),
+        data["updated_at"][:16].replace("T", " "),
+        str(data["turns"]),
+        "damaged" if data["fault"] else data["state"] or "",
+        stored.loop,
+        stored.driver or "-",
+        known,
+        one_line(data["title"], _TITLE_WIDTH),
+    )
