@@ -484,6 +484,29 @@ def test_transaction_holds_the_lock_of_dsh(journal: Journal, home: Path) -> None
     assert snapshot(home) == {}
 
 
+def test_folder_with_a_locked_manifest_goes_on_undo_and_rollback(
+    journal: Journal, home: Path
+) -> None:
+    files = [home / "profiles" / "q" / name for name in ("cordis.patch.yml", "package.json")]
+    journal.record("x", [Change(path, None, b"[]") for path in files])
+    for _ in range(2):
+        journal.undo()
+        assert snapshot(home) == {}
+        journal.redo()
+    journal.undo()
+
+    def change() -> None:
+        with journal.transaction("x") as tx:
+            for path in files:
+                tx.write(path, b"{}")
+            assert files[1].with_name("package.json.lock").exists()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        change()
+    assert snapshot(home) == {}
+
+
 def test_nested_folder_changes_are_refused_as_a_fault_of_the_caller(
     journal: Journal, home: Path, tmp_path: Path
 ) -> None:

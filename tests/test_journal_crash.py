@@ -72,6 +72,7 @@ def change(journal: Journal, home: Path) -> None:
         tx.write(home / "package.json", b'{"a": 1}', expected=b"{}")
         (home / "pnpm-lock.yaml").write_bytes(b"lock")
         tx.write(home / "new" / "a", b"1")
+        tx.write(home / "new" / "package.json", b"{}")
         tx.write(home / "new" / "b", b"2", mode=0o600)
         tx.delete(home / "gone")
         tx.link(home / "link", "./new")

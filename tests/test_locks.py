@@ -275,11 +275,31 @@ def test_dsh_locks_are_taken_only_for_the_files_dsh_locks(tmp_path: Path) -> Non
     assert names == ["package.json.lock", "settings.yaml.lock"]
 
 
+def take_and_release(tmp_path: Path) -> None:
+    with locks.hold_dsh(tmp_path / "package.json", command="x"):
+        assert (tmp_path / "package.json.lock").read_text() == f"{os.getpid()}\n"
+        assert (tmp_path / "package.json.lock").stat().st_mode & 0o777 == 0o600
+        child = os.fork()
+        if child == 0:
+            try:
+                with locks.hold_dsh(tmp_path / "package.json", command="y", wait=0):
+                    os._exit(1)
+            except LockHeldError:
+                os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_dsh_lock_works_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(source: Path, target: Path) -> None:
+    def refuse(source: Path, target: Path, **_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
-    with locks.hold_dsh(tmp_path / "package.json", command="x"):
-        assert (tmp_path / "package.json.lock").read_text() == f"{os.getpid()}\n"
-    assert list(tmp_path.iterdir()) == []
+    take_and_release(tmp_path)
+
+
+def test_dsh_lock_works_without_nameless_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    take_and_release(tmp_path)

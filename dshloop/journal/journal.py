@@ -172,11 +172,11 @@ class Journal(History):
                     for step in reversed(entry.changes) if back else entry.changes:
                         onward = step.reversed() if back else step
                         tx.make(replace(onward, folders=missing_folders(step.path)))
-                        if back:
-                            remove_folders(step.folders)
                     undone = self.next_count() if back else None
                     entry = replace(entry, undone=undone, writer=tx.id)
                     save_entry(self.entry_file(entry.id), entry)
+                    if back:
+                        tx.leave(reversed(entry.changes))
                 except BaseException:
                     self._abandon(tx)
                     raise
@@ -188,8 +188,9 @@ class Journal(History):
         intent = tx.pending.load()
         if intent is None:
             return
-        if not tx.pending.committed(intent):
+        if tx.pending.committed(intent) is None:
             outcome = roll_back(intent, self.store)
+            tx.leave(reversed(intent.steps))
             if outcome.kept or outcome.fault:
                 self.recovered.append(outcome)
             if outcome.fault:
@@ -202,8 +203,12 @@ class Journal(History):
             return None
         outcome: Recovered | None = None
         intent = pending.load()
-        if intent is not None and not pending.committed(intent):
-            outcome = self._roll_back_locked(intent)
+        if intent is not None:
+            entry = pending.committed(intent)
+            if entry is None:
+                outcome = self._roll_back_locked(intent)
+            else:
+                _remove_left_folders(entry)
         if outcome is None or outcome.fault is None:
             pending.clear()
         return outcome
@@ -217,7 +222,9 @@ class Journal(History):
                     tx.lock(step.path)
             except DshloopError as error:
                 return Recovered(intent.id, intent.command, fault=error.message)
-            return roll_back(intent, self.store)
+            outcome = roll_back(intent, self.store)
+            tx.leave(reversed(intent.steps))
+            return outcome
 
     def _new_id(self) -> str:
         """Give an id whose first characters tell it from others, so that people can type them."""
@@ -233,3 +240,10 @@ class Journal(History):
             wait=_COMMIT_WAIT,
             what="the history",
         )
+
+
+def _remove_left_folders(entry: Entry) -> None:
+    """Finish an undo that was killed after its commit."""
+    if entry.state == "undone":
+        for step in reversed(entry.changes):
+            remove_folders(step.folders)

@@ -14,7 +14,7 @@ from typing import Any
 
 from dshloop.errors import DshloopError
 from dshloop.files import read_bytes, shown, sync_folder, writing
-from dshloop.journal.entry import load_entry
+from dshloop.journal.entry import Entry, load_entry
 from dshloop.journal.step import Step, discard, step_from, take_back
 from dshloop.journal.store import Store, lasting_folder
 
@@ -97,10 +97,10 @@ class Pending:
             steps=tuple(step_from(step) for step in steps),
         )
 
-    def committed(self, intent: Intent) -> bool:
-        """Whether the entry was written, and with it everything is done."""
+    def committed(self, intent: Intent) -> Entry | None:
+        """Give the entry when the transaction wrote it: then all its steps are made."""
         entry = load_entry(self.root / "entries" / f"{intent.entry}.json")
-        return entry is not None and entry.writer == intent.id
+        return entry if entry is not None and entry.writer == intent.id else None
 
     def clear(self) -> None:
         """Forget the transaction; its lock goes last, while it is still held."""

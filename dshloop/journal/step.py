@@ -13,6 +13,7 @@ from typing import Any
 from dshloop.files import remove_file, replace_file, sync_folder, writing
 from dshloop.journal.state import State, look, same, state_from
 from dshloop.journal.store import Store
+from dshloop.locks import remove_stale_locks
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,13 @@ def take_back(step: Step, store: Store, temporary: str) -> bool:
 
 
 def remove_folders(folders: tuple[Path, ...]) -> None:
-    """Remove folders that we had made, innermost first, as far as they are empty."""
+    """Remove folders that we had made, innermost first, as far as they are empty.
+
+    A lock of dsh that was left in one by a killed process doesn't keep it.
+    """
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
+            remove_stale_locks(folder)
             folder.rmdir()
             sync_folder(folder.parent)
 

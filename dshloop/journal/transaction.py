@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
@@ -14,7 +15,7 @@ from dshloop.files import digest, real_file, shown
 from dshloop.journal.entry import Entry
 from dshloop.journal.pending import Pending, temporary_name
 from dshloop.journal.state import Content, Link, State, Tree, file_state, look, same, tree_state
-from dshloop.journal.step import Step, make, missing_folders
+from dshloop.journal.step import Step, make, missing_folders, remove_folders
 from dshloop.journal.store import Store
 from dshloop.locks import hold, hold_dsh_files, lock_path
 
@@ -36,6 +37,7 @@ class Transaction:
         self.entry: Entry | None = None
         self.pending = Pending(root, transaction)
         self.locks = contextlib.ExitStack()
+        self._locks_of_dsh = self.locks.enter_context(contextlib.ExitStack())
         self._entry_id = entry or transaction
         self._wait = wait
         self._steps: list[Step] = []
@@ -162,7 +164,9 @@ class Transaction:
                     hold(lock, command=self.command, wait=self._wait, what=shown(path))
                 )
                 self._locked.add(lock)
-        self.locks.enter_context(hold_dsh_files([named], command=self.command, wait=self._wait))
+        self._locks_of_dsh.enter_context(
+            hold_dsh_files([named], command=self.command, wait=self._wait)
+        )
         self._locked.add(named)
 
     def _with_aside(self, step: Step) -> Step:
@@ -176,6 +180,15 @@ class Transaction:
         """Note a step, with the content it overwrites, then make it."""
         self._note(step, found)
         make(step, self._store, temporary_name(self.id))
+
+    def leave(self, steps: Iterable[Step]) -> None:
+        """Remove the folders of steps that were taken back, as far as they are empty.
+
+        dsh's locks are let go first: one of them in a folder would keep it from going.
+        """
+        self._locks_of_dsh.close()
+        for step in steps:
+            remove_folders(step.folders)
 
     def summary(self) -> tuple[Step, ...]:
         """Give one step a path, from what was there first to what is there at the end."""

@@ -18,12 +18,12 @@ from pathlib import Path
 from dshloop.errors import LockHeldError
 from dshloop.files import shown, writing
 from dshloop.locks.kernel import FIRST_PAUSE, LONGEST_PAUSE
-from dshloop.locks.owner import Owner, held, process_exists, this_host
+from dshloop.locks.owner import Owner, Thread, held, process_exists, this_host, this_thread
 
 LOCKED_FILES = frozenset({"package.json", "settings.yaml"})
 """The names of the files that dsh takes its lock for."""
 
-_ours: dict[Path, tuple[int, str]] = {}  # lock file -> our thread that holds it, its command
+_ours: dict[Path, tuple[Thread, str]] = {}  # lock file -> the thread that holds it, its command
 
 
 @contextlib.contextmanager
@@ -38,14 +38,14 @@ def hold_dsh(
     """
     folder = target.parent.resolve()
     lock = folder / f"{target.name}.lock"
-    if _ours.get(lock, (0, ""))[0] == threading.get_ident() or not folder.is_dir():
+    if (lock in _ours and _ours[lock][0] == this_thread()) or not folder.is_dir():
         yield
         return
     with writing(lock):
         taken = _acquire(lock, wait)
     if not taken:
         raise _refusal(what or shown(target), lock)
-    _ours[lock] = (threading.get_ident(), command)
+    _ours[lock] = (this_thread(), command)
     try:
         yield
     finally:
@@ -60,6 +60,13 @@ def hold_dsh_files(paths: Iterable[Path], *, command: str, wait: float = 2.0) ->
         for path in sorted({path for path in paths if path.name in LOCKED_FILES}):
             stack.enter_context(hold_dsh(path, command=command, wait=wait))
         yield
+
+
+def remove_stale_locks(folder: Path) -> None:
+    """Remove the locks of dsh in a folder whose processes are gone, so that it can go too."""
+    for name in LOCKED_FILES:
+        while _remove_stale(folder / f"{name}.lock"):
+            pass
 
 
 def _acquire(lock: Path, wait: float) -> bool:
@@ -81,18 +88,35 @@ def _create_whole(path: Path, data: bytes) -> bool:
 
     dsh waits in vain for a lock without a pid in it, so being killed halfway must leave none.
     """
+    try:
+        return _create_nameless(path, data) if hasattr(os, "O_TMPFILE") else _by_draft(path, data)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without such files, or without hard links
+        with contextlib.suppress(FileExistsError):
+            _create(path, data)
+            return True
+        return False
+
+
+def _create_nameless(path: Path, data: bytes) -> bool:
+    """Write a file that has no name yet (Linux), then give it one: a crash leaves nothing."""
+    descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o600)
+    try:
+        os.write(descriptor, data)
+        # with a descriptor for the folder, Python links what the path leads to, not the link
+        os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _by_draft(path: Path, data: bytes) -> bool:
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     draft.unlink(missing_ok=True)
     _create(draft, data)
     try:
         os.link(draft, path)
-    except FileExistsError:
-        return False
-    except OSError:  # a file system without hard links
-        with contextlib.suppress(FileExistsError):
-            _create(path, data)
-            return True
-        return False
     finally:
         draft.unlink()
     return True

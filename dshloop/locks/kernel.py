@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,7 +19,7 @@ from typing import Any
 
 from dshloop.errors import LockHeldError
 from dshloop.files import shown, writing
-from dshloop.locks.owner import Owner, held, this_process
+from dshloop.locks.owner import Owner, Thread, held, this_process, this_thread
 from dshloop.paths import private_folder
 
 # A reader that asks who holds a lock takes it for a moment; nobody is refused because of that.
@@ -29,7 +28,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.2
 # Windows locks bytes, and nobody may read locked ones: lock one far behind the owner's text.
 _WINDOWS_OFFSET = 1 << 30
 
-_ours: dict[Path, int] = {}  # lock file -> the thread of this process that holds it
+_ours: dict[Path, Thread] = {}  # lock file -> the thread of this process that holds it
 
 
 def lock_path(folder: Path, subject: Path) -> Path:
@@ -47,7 +46,7 @@ def hold(path: Path, *, command: str, wait: float = 0.0, what: str | None = None
     once when this very thread holds the lock already; WRITE_FAILED when the file can't be made.
     """
     subject = what or shown(path)
-    if _ours.get(path) == threading.get_ident():
+    if _ours.get(path) == this_thread():
         raise LockHeldError(
             f"{subject} is being changed by this same command already",
             hint="This is a fault of dshloop: please report it.",
@@ -59,7 +58,7 @@ def hold(path: Path, *, command: str, wait: float = 0.0, what: str | None = None
         descriptor = _acquire(path, wait)
     if descriptor is None:
         raise held(subject, path, _read_owner(path))
-    _ours[path] = threading.get_ident()
+    _ours[path] = this_thread()
     try:
         _write_owner(descriptor, this_process(command))
         yield

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from dshloop.errors import LockHeldError
 from dshloop.files import shown
+
+Thread: TypeAlias = tuple[int, int]
+"""A thread as pid and number: a forked child has its parent's memory, but not its locks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,11 @@ class Owner:
     command: str
     host: str
     since: float
+
+
+def this_thread() -> Thread:
+    """Name the thread that we are."""
+    return os.getpid(), threading.get_ident()
 
 
 def this_process(command: str) -> Owner:
