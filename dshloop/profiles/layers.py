@@ -123,10 +123,11 @@ def _checked(text: str | bytes, path: Path, kind: LayerKind) -> PatchFile:
     try:
         document = load_document(text, source=name)
     except DshYamlInvalidError as error:
-        place = f"({error.details['line']}:{error.details['column']})"
-        message = f"failed to parse {_word(kind)} {name}: YAMLException: "
+        reason = error.message.removeprefix(f"{name}: ")
         raise DshYamlInvalidError(
-            f"{message}{error.details['reason']} {place}", hint=error.hint, **error.details
+            f"failed to parse {_word(kind)} {name}: YAMLException: {reason}",
+            hint=error.hint,
+            **error.details,
         ) from None
     if not isinstance(document.value, list):
         raise PatchInvalidError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ from dshloop.errors import DshloopError
 from dshloop.profiles.compose import compose, compose_json, dump_text
 from dshloop.profiles.layers import read_layer
 from tests.conformance.cases import load_cases
-
-PLACE = re.compile(r" \(\d+:\d+\)$")
 
 
 def write_layers(case: dict[str, Any], folder: Path) -> list[Path]:
@@ -57,9 +54,6 @@ def check_error(case: dict[str, Any], wanted: str, error: DshloopError, folder: 
         assert error.exit_code == 1
         return
     wanted = wanted.replace("DIR", str(folder))
-    if PLACE.search(wanted):
-        assert f"dsh: {error.message}" == wanted
-    else:
-        assert PLACE.sub("", f"dsh: {error.message}") == wanted
+    assert f"dsh: {error.message}" == wanted
     assert error.details["file"] in wanted
     assert error.details["line"] >= 1

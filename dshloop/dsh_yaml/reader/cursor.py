@@ -43,16 +43,23 @@ class Cursor:
             self.pos = text.index(END)
             raise self.fault("null byte is not allowed in input")
 
-    def fault(self, reason: str, at: int | None = None) -> DshYamlInvalidError:
-        """Make the error for the place `at` (an offset), else for where we are."""
-        place = self.text_map.position(self.pos if at is None else at)
+    def fault(
+        self, reason: str, at: int | None = None, *, says_place: bool = True
+    ) -> DshYamlInvalidError:
+        """Make the error for the place `at` (an offset), else for where we are.
+
+        Without `says_place` the message has no line, as js-yaml's has none; the details have it.
+        """
+        offset = self.pos if at is None else at
+        place = self.text_map.position(offset)
+        shown = f" ({place.line}:{place.column})" if says_place else ""
         return DshYamlInvalidError(
-            f"{self.source}: {reason} ({place.line}:{place.column})",
+            f"{self.source}: {reason}{shown}",
             file=self.source,
             line=place.line,
             column=place.column,
             reason=reason,
-            snippet=snippet(self.text_map.text, self.pos if at is None else at),
+            snippet=snippet(self.text_map.text, offset),
         )
 
     def read_break(self) -> None:

@@ -21,7 +21,9 @@ def read_document(text: str, source: str) -> Document:
         starts.append(reader.pos)
         values.append(_read_one(reader))
     if len(values) > 1:
-        raise reader.fault("expected a single document in the stream, but found more", starts[1])
+        raise reader.fault(
+            "expected a single document in the stream, but found more", starts[1], says_place=False
+        )
     return Document(source, values[0] if values else None, reader.text_map, reader.marks)
 
 
