@@ -1,0 +1,88 @@
+"""Commands that are killed on the way leave the profile as it was, or done; the next one heals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from dshloop.profiles.changing import Request
+from dshloop.profiles.install import add_plugins, remove_plugins
+from dshloop.profiles.layout import STAGE
+from tests.profiles.packages import contents, package, packed, places_in, profile_in
+from tests.test_journal_crash import run_until_killed
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="needs fork and kill -9"),
+]
+
+
+def prepared(root: Path) -> Request:
+    places = places_in(root / "home")
+    profile = profile_in(places, "p", ("kept",), name="dsh-profile-p")
+    package(profile.modules / "kept")
+    package(root / "linked")
+    packed(package(root / "unpacked"))
+    package(root / "next")
+    return Request(places, profile, root, {"HOME": str(root)}, "dshloop plugin add")
+
+
+def state(request: Request) -> tuple[list[str], list[str]]:
+    """Give the bundle list and what is installed; no stage and no lock may be left."""
+    folder = request.profile.folder
+    assert not list(folder.parent.glob(f"{STAGE}*"))
+    assert not (folder / "package.json.lock").exists()
+    value = json.loads((folder / "package.json").read_text())
+    return value["dsh"]["profile"]["bundles"], sorted(
+        p.name for p in (folder / "node_modules").iterdir()
+    )
+
+
+def specs() -> list[str]:
+    return ["./linked", "./unpacked-1.0.0.tgz"]
+
+
+@pytest.mark.parametrize("verb", ["add", "remove"])
+def test_killed_anywhere_all_or_nothing(tmp_path: Path, verb: str) -> None:
+    before, after = (["kept"], ["kept", "linked", "unpacked"])
+    outcomes = set()
+    for point in range(1, 3000, 5):
+        root = tmp_path / f"{verb}{point}"
+        root.mkdir()
+        request = prepared(root)
+        if verb == "remove":
+            add_plugins(request, specs())
+
+        def work(request: Request = request) -> None:
+            if verb == "add":
+                add_plugins(request, specs())
+            else:
+                remove_plugins(request, ["linked", "unpacked"])
+
+        killed = run_until_killed(work, point)
+        add_plugins(request, ["./next"])
+        bundles, installed = state(request)
+        bundles.remove("next")
+        installed.remove("next")
+        assert bundles == installed
+        assert bundles in (before, after)
+        outcomes.add(len(bundles))
+        if not killed:
+            break
+    assert not killed
+    assert outcomes == {len(before), len(after)}
+
+
+def test_the_next_command_says_what_it_healed(tmp_path: Path) -> None:
+    request = prepared(tmp_path)
+    healed: tuple[str, ...] = ()
+    for point in range(40, 3000, 20):
+        before = contents(request.profile.modules)
+        assert run_until_killed(lambda: add_plugins(request, specs()), point)
+        if contents(request.profile.modules) != before:
+            healed = add_plugins(request, ["./next"]).healed
+            break
+    assert healed == ("dshloop plugin add",)
