@@ -100,13 +100,13 @@ def _chunks(text: str) -> Iterator[tuple[str, bool]]:
 def _any_chunk() -> re.Pattern[str]:
     from dshloop.unspaced import SCRIPTS
 
-    # Letters, digits, "_" and the marks that \w leaves out of Hebrew, Arabic and Indic words.
-    letter = (
-        "[\\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed"
-        "\u0900-\u0963\u0966-\u0dff\u200c\u200d]"
+    # A letter, digit or "_", then also the marks that \w leaves out of Hebrew, Arabic and Indic.
+    letters = (
+        "\\w[\\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed"
+        "\u0900-\u0963\u0966-\u0dff\u200c\u200d]*"
     )
     symbol = "[\u2600-\u27bf\U0001f300-\U0001faff]"  # symbols and emoji, one by one
-    return re.compile(f"[{SCRIPTS}]+|{_SPECIAL}|{letter}+(?:{_INNER}+{letter}+)*|{symbol}")
+    return re.compile(f"[{SCRIPTS}]+|{_SPECIAL}|{letters}(?:{_INNER}+{letters})*|{symbol}")
 
 
 def _asked(chunk: str, unspaced: bool) -> list[Word]:

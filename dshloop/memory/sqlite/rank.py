@@ -7,7 +7,7 @@ get, this is the score: 0..1, comparable between questions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
@@ -29,6 +29,11 @@ _PRESENCE = 0.5
 _IN_PARTS = 0.8
 # A small store says little about which words are rare; so many unseen memories are added to it.
 _UNSEEN = 50.0
+# From so many words on it pays to count all words of a field once, not to look for each.
+_LONG_FIELD = 400
+
+_Count = Callable[[str], int]
+_Field = tuple[_Count, float]
 
 
 class Corpus(NamedTuple):
@@ -110,11 +115,20 @@ def _reached(question: Sequence[_Weighed], candidate: Candidate, mean_words: flo
     """Add up what a candidate has of the question's words."""
     length = sum(map(len, candidate.fields.values()))
     steep = _SATURATION * (1 - _LENGTH + _LENGTH * length / max(mean_words, 1.0))
-    fields = [(words, FIELD_WEIGHTS[name]) for name, words in candidate.fields.items()]
+    fields = [(_counting(words), FIELD_WEIGHTS[name]) for name, words in candidate.fields.items()]
     return sum(one.total * _value(one, fields, steep) for one in question)
 
 
-def _value(one: _Weighed, fields: Sequence[tuple[Sequence[str], float]], steep: float) -> float:
+def _counting(words: Sequence[str]) -> _Count:
+    """Give the function that counts a form in a field."""
+    if len(words) < _LONG_FIELD:
+        return words.count
+    from collections import Counter
+
+    return Counter(words).__getitem__
+
+
+def _value(one: _Weighed, fields: Sequence[_Field], steep: float) -> float:
     """Say how well one memory has one word: 0 not at all, 1 whole and prominent."""
     exact = one.word.exact
     whole = _prominence(exact, fields, steep) if exact is not None else 0.0
@@ -124,9 +138,8 @@ def _value(one: _Weighed, fields: Sequence[tuple[Sequence[str], float]], steep: 
     return parts if exact is None else parts * _IN_PARTS
 
 
-def _prominence(form: str, fields: Sequence[tuple[Sequence[str], float]], steep: float) -> float:
+def _prominence(form: str, fields: Sequence[_Field], steep: float) -> float:
     count = 0.0
-    for words, weight in fields:
-        if form in words:
-            count += weight * words.count(form)
+    for count_in, weight in fields:
+        count += weight * count_in(form)
     return _PRESENCE + (1 - _PRESENCE) * count / (count + steep) if count else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
@@ -18,7 +19,10 @@ CANDIDATES = 100
 # A common word makes the index score a large part of the store and tells little.
 _COMMON_FROM_ROWS = 1_000
 _COMMON_SHARE = 0.05
-_MOST_FORMS = 40
+# A pasted text is no longer a question: beyond so many words only the rarest that are known count.
+_MOST_WORDS = 32
+_MOST_LOOKED_UP = 500
+_MOST_FORMS = 64
 _SHOWN_CANDIDATES = 10
 
 _SEARCH = f"""
@@ -32,8 +36,9 @@ def recall(
     connection: sqlite3.Connection, query: str, filters: Filters, limit: int, floor: float
 ) -> list[Hit]:
     """Find the memories that answer a question, best first, none that scores below ``floor``."""
-    asked = question(query)
+    asked: Sequence[Word] = question(query)[:_MOST_LOOKED_UP]
     corpus = _corpus(connection, asked)
+    asked = _shortened(asked, corpus)
     candidates = _candidates(connection, corpus, filters, max(CANDIDATES, 2 * limit))
     best = [one for one in rank(asked, candidates, corpus)[:limit] if one.score >= floor]
     memories = _load(connection, [one.candidate.seq for one in best])
@@ -91,6 +96,16 @@ def _corpus(connection: sqlite3.Connection, asked: Iterable[Word]) -> Corpus:
         if row is not None:
             frequency[form] = row[0]
     return Corpus(memories, words / memories if memories else 0.0, frequency)
+
+
+def _shortened(asked: Sequence[Word], corpus: Corpus) -> Sequence[Word]:
+    """Keep the rarest known words of a very long question."""
+    if len(asked) <= _MOST_WORDS:
+        return asked
+    rarity = {
+        word: min((corpus.frequency.get(form, 0) or inf) for form in word.forms) for word in asked
+    }
+    return sorted(asked, key=rarity.__getitem__)[:_MOST_WORDS]
 
 
 def _candidates(

@@ -1,0 +1,137 @@
+"""Facts of a made-up project and questions about them, each with the one right answer."""
+
+from __future__ import annotations
+
+Cases = list[tuple[str, str]]
+
+FACTS = [
+    "We deploy on Fridays after the smoke tests",
+    "Alice owns the billing service and its on-call rota",
+    "The staging cluster runs in Frankfurt",
+    "Reviews need two approvals before a merge",
+    "Customer data is never copied to laptops",
+    "The quarterly report is due in the first week",
+]
+
+NONSENSE = [
+    "xyzzy plugh quux",
+    "asdf qwer zxcv",
+    "purple elephants dance sideways",
+    "what is the boiling point of mercury",
+    "who painted the ceiling of the chapel",
+    "量子香蕉飞行",
+    "バナナの惑星",
+    "바나나 행성",
+    "!!! ???",
+    "🦄",
+    "7f3a9c1e",
+]
+
+_ZH_POOL = "数据库连接池的大小是 20"
+_ZH_DEPLOY = "每周五下午部署生产环境"
+_ZH_CACHE = "缓存使用 Redis，过期时间为十分钟"
+_ZH_LOG = "日志保存在 /var/log/app 目录，保留三十天"
+_ZH_TEST = "测试框架选择 pytest，不使用 unittest"
+_ZH_AUTH = "用户认证采用JWT令牌，有效期两小时"
+_ZH_TEAM = "张伟负责支付模块"
+_ZH_MEMORY = "选择SQLite作为记忆存储，不需要守护进程"
+_JA_DEPLOY = "デプロイは毎週金曜日に行います"
+_JA_DB = "データベースはPostgreSQLを使っています"
+_JA_REVIEW = "コードレビューは二人の承認が必要です"
+_JA_FOOD = "昼ご飯の食べ物は社員食堂で注文する"
+_JA_NAME = "変数名は英語で書く"
+_KO_DEPLOY = "배포는 매주 금요일에 진행합니다"
+_KO_SERVER = "서버는 서울 리전에 있습니다"
+_KO_CACHE = "캐시 만료 시간은 10분입니다"
+_KO_TEST = "테스트는 pytest로 작성한다"
+_KO_VALUE = "기본 값은 설정 파일에서 읽는다"
+
+CJK: Cases = [
+    ("连接池", _ZH_POOL),
+    ("数据库的连接池有多大", _ZH_POOL),
+    ("据库", _ZH_POOL),
+    ("池", _ZH_POOL),
+    ("我们什么时候部署", _ZH_DEPLOY),
+    ("生产环境", _ZH_DEPLOY),
+    ("缓存多久过期", _ZH_CACHE),
+    ("Redis缓存", _ZH_CACHE),
+    ("日志保存在哪里", _ZH_LOG),
+    ("日志", _ZH_LOG),
+    ("测试框架是什么", _ZH_TEST),
+    ("JWT令牌的有效期", _ZH_AUTH),
+    ("认证", _ZH_AUTH),
+    ("谁负责支付模块", _ZH_TEAM),
+    ("SQLite记忆", _ZH_MEMORY),
+    ("守护进程", _ZH_MEMORY),
+    ("デプロイはいつですか", _JA_DEPLOY),
+    ("金曜日", _JA_DEPLOY),
+    ("ﾃﾞﾌﾟﾛｲ", _JA_DEPLOY),
+    ("データベースは何を使っていますか", _JA_DB),
+    ("レビューの承認", _JA_REVIEW),
+    ("食べ物", _JA_FOOD),
+    ("変数", _JA_NAME),
+    ("英語", _JA_NAME),
+    ("배포는 언제 하나요", _KO_DEPLOY),
+    ("금요일", _KO_DEPLOY),
+    ("서버가 어디에 있나요", _KO_SERVER),
+    ("캐시 만료", _KO_CACHE),
+    ("캐시는 몇 분", _KO_CACHE),
+    ("pytest 테스트", _KO_TEST),
+    ("값", _KO_VALUE),
+]
+
+_JWT = "Tokens are checked in src/auth/jwt.ts before every call"
+_MAIN = "The entry point is C:\\Users\\me\\proj\\main.py on the build machine"
+_USER = "getUserById caches its answer for a minute"
+_STORE = "session_store holds the open conversations"
+_HTTP = "HTTPServer must be stopped before the pool"
+_VERSION = "Pinned to node v18.19.1 because of the fetch bug"
+_MODEL = "Use gpt-4o-mini for the summaries"
+_HASH = "Artifacts are named by their sha256 digest"
+_SCOPE = "@deepseek-ai/dsh-base brings the default rows"
+_VARIABLE = "DSHLOOP_DATA names the folder that holds everything"
+_URL = "The dashboard is at https://grafana.example.com/d/loops"
+_CPP = "The parser is written in C++ with no exceptions"
+_FLAG = "Pass --allow-build to run the install scripts"
+_ERROR = "ERR_PNPM_UNEXPECTED_STORE means another pnpm major"
+_PORT = "agentmemory listens on 127.0.0.1:3111"
+_DOTTED = "memory.store in config.yml selects the backend"
+_GIT = "The regression came with commit 9fceb02"
+_KEBAB = "loop-dock registers the drivers"
+
+IDENTIFIERS: Cases = [
+    ("src/auth/jwt.ts", _JWT),
+    ("jwt.ts", _JWT),
+    ("where is auth/jwt", _JWT),
+    ("main.py", _MAIN),
+    ("proj/main.py", _MAIN),
+    ("getUserById", _USER),
+    ("get_user_by_id", _USER),
+    ("sessionStore", _STORE),
+    ("session store", _STORE),
+    ("http server", _HTTP),
+    ("httpserver", _HTTP),
+    ("18.19.1", _VERSION),
+    ("node v18.19.1", _VERSION),
+    ("gpt4o mini", _MODEL),
+    ("gpt-4o-mini", _MODEL),
+    ("SHA256", _HASH),
+    ("dsh-base", _SCOPE),
+    ("deepseek-ai", _SCOPE),
+    ("DSHLOOP_DATA", _VARIABLE),
+    ("dshloop data folder", _VARIABLE),
+    ("grafana.example.com", _URL),
+    ("grafana", _URL),
+    ("C++", _CPP),
+    ("--allow-build", _FLAG),
+    ("allow build", _FLAG),
+    ("ERR_PNPM_UNEXPECTED_STORE", _ERROR),
+    ("unexpected store", _ERROR),
+    ("port 3111", _PORT),
+    ("127.0.0.1", _PORT),
+    ("memory.store", _DOTTED),
+    ("config.yml", _DOTTED),
+    ("9fceb02", _GIT),
+    ("loop-dock", _KEBAB),
+    ("loopDock", _KEBAB),
+]
