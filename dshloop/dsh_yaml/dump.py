@@ -26,6 +26,8 @@ def dump(value: Value) -> str:
 
 def _node(value: Value, level: int, *, compact: bool) -> str:
     if isinstance(value, dict):
+        if "__jsExpr" in value:
+            return _expression(value["__jsExpr"], level)
         return _mapping(value, level, compact=compact)
     if isinstance(value, list):
         return _sequence(value, level, compact=compact)
@@ -61,7 +63,7 @@ def _expression(source: Value, level: int) -> str:
     if isinstance(source, list):
         return f"!!js {_sequence(source, level, compact=False)}"
     if isinstance(source, dict):
-        return f"!!js {_entries(source, level, compact=False)}"
+        return f"!!js {_mapping(source, level, compact=False)}"
     raise DshYamlUnwritableError(
         "a mapping has the key __jsExpr, which DSH writes as !!js, but its value is no text",
         hint="Write the expression as a !!js scalar.",
@@ -72,28 +74,24 @@ def _sequence(items: list[Value], level: int, *, compact: bool) -> str:
     if not items:
         return "[]"
     lead = "\n" + " " * (INDENT * level)
-    text = lead.join(f"- {_node(item, level + 1, compact=True)}" for item in items)
+    lines = []
+    for item in items:  # a loop, since a comprehension would double the depth of the stack
+        lines.append(f"- {_node(item, level + 1, compact=True)}")
+    text = lead.join(lines)
     return text if compact else lead + text
 
 
 def _mapping(mapping: dict[str, Value], level: int, *, compact: bool) -> str:
-    if "__jsExpr" in mapping:
-        return _expression(mapping["__jsExpr"], level)
-    return _entries(mapping, level, compact=compact)
-
-
-def _entries(mapping: dict[str, Value], level: int, *, compact: bool) -> str:
     if not mapping:
         return "{}"
     lead = "\n" + " " * (INDENT * level)
-    text = lead.join(_pair(key, value, level, lead) for key, value in mapping.items())
+    lines = []
+    for key, value in mapping.items():
+        name = write_string(key, level + 1, is_key=True)
+        long = utf16_length(name) > _LONGEST_IMPLICIT_KEY
+        if long:
+            name = f"? {name}{lead}"
+        text = _node(value, level + 1, compact=long)
+        lines.append(f"{name}:{text}" if text[:1] == "\n" else f"{name}: {text}")
+    text = lead.join(lines)
     return text if compact else lead + text
-
-
-def _pair(key: str, value: Value, level: int, lead: str) -> str:
-    name = write_string(key, level + 1, is_key=True)
-    long = utf16_length(name) > _LONGEST_IMPLICIT_KEY
-    if long:
-        name = f"? {name}{lead}"
-    text = _node(value, level + 1, compact=long)
-    return f"{name}:{text}" if text[:1] == "\n" else f"{name}: {text}"

@@ -12,6 +12,8 @@ MAX_DEPTH = 200
 
 def check_writable(value: Value) -> None:
     """Raise DSH_YAML_UNWRITABLE for a value that contains itself or is too deep or too large."""
+    if not isinstance(value, dict | list):
+        return
     sizes: dict[int, int] = {}
     depths: dict[int, int] = {}
     open_ids: set[int] = set()

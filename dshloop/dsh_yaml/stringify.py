@@ -6,6 +6,7 @@ import json
 import math
 import re
 
+from dshloop.dsh_yaml.extent import check_writable
 from dshloop.dsh_yaml.values import JsExpr, Value, number_text
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -20,8 +21,13 @@ def escape_surrogates(text: str) -> str:
 def stringify(value: Value) -> str:
     """Give ``JSON.stringify(value)``; NaN and infinities are ``null``, -0 is ``0``.
 
-    Raises RecursionError on a value that contains itself.
+    Raises DSH_YAML_UNWRITABLE for a value that contains itself.
     """
+    check_writable(value)
+    return _text(value)
+
+
+def _text(value: Value) -> str:
     if isinstance(value, str):
         return escape_surrogates(_quote(value))
     if value is None:
@@ -31,10 +37,10 @@ def stringify(value: Value) -> str:
     if isinstance(value, int | float):
         return number_text(value) if math.isfinite(value) else "null"
     if isinstance(value, list):
-        return f"[{','.join(map(stringify, value))}]"
+        return f"[{','.join(map(_text, value))}]"
     if isinstance(value, JsExpr):
-        return f'{{"__jsExpr":{stringify(value.source)}}}'
-    return "{%s}" % ",".join(f"{stringify(key)}:{stringify(item)}" for key, item in value.items())  # noqa: UP031
+        return f'{{"__jsExpr":{_text(value.source)}}}'
+    return "{%s}" % ",".join(f"{_text(key)}:{_text(item)}" for key, item in value.items())  # noqa: UP031
 
 
 def to_json(value: Value) -> Value:

@@ -137,7 +137,14 @@ class Composer:
         copies = Copies(layer, file)
         self.copies.append(copies)
         items = enumerate(file.patches, start=1)
-        return [(Patch(layer, file, number), copies.copy(item)) for number, item in items]
+        return [self._copy(copies, Patch(layer, file, number), item) for number, item in items]
+
+    @staticmethod
+    def _copy(copies: Copies, patch: Patch, item: Value) -> tuple[Patch, Value]:
+        try:
+            return patch, copies.copy(item)
+        except RecursionError:
+            raise _invalid(patch, "its aliases nest it too deep") from None
 
     def _apply(self, patch: Patch, item: Row) -> None:
         insert = item.get("insert")
@@ -160,13 +167,13 @@ class Composer:
         parent: Row | None = None
         target = self.rows
         if truthy(row_id):
-            parent = self._index.get(identity(row_id))
-            named = stringify(row_id)
+            parent = self.known(row_id)
             if parent is None:
-                self._skip(patch, "row-missing", f"patch insert: entry {named} not found")
+                message = f"patch insert: entry {stringify(row_id)} not found"
+                self._skip(patch, "row-missing", message)
                 return
             if not truthy(self._get(parent, "group")):
-                message = f"patch insert: entry {named} is not a group"
+                message = f"patch insert: entry {stringify(row_id)} is not a group"
                 self._skip(patch, "not-a-group", message, parent)
                 return
             target = self._children(patch, parent)
@@ -208,17 +215,16 @@ class Composer:
             pending.append((children, iter(children)))
 
     def _change(self, patch: Patch, item: Row, row_id: Value) -> None:
-        row = self._index.get(identity(row_id))
-        named = stringify(row_id)
+        row = self.known(row_id)
         if row is None:
-            self._skip(patch, "row-missing", f"patch: entry {named} not found")
+            self._skip(patch, "row-missing", f"patch: entry {stringify(row_id)} not found")
             return
         name = item.get("name")
         actual = self._get(row, "name")
         if truthy(name) and (actual is UNDEFINED or identity(name) != identity(actual)):
             expected = "undefined" if actual is UNDEFINED else stringify(actual)
             message = (
-                f"patch: name mismatch for {named} "
+                f"patch: name mismatch for {stringify(row_id)} "
                 f"(expected {expected}, got {stringify(name)}), skipping"
             )
             self._skip(patch, "name-mismatch", message, row)
