@@ -139,7 +139,8 @@ def replace_file(
     callers that clean up after a crash. The folder must be there.
 
     Raises CHANGED_SINCE_READ when the content is no longer `expected`, WRITE_FAILED when the
-    system refuses; in both cases nothing is changed and nothing is left over.
+    system refuses. Nothing is changed then and nothing is left over; only when the disk fails at
+    the very last flush, of the folder, the new content may be in place already.
     """
     if not isinstance(expected, EllipsisType):
         require_unchanged(path, expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import signal
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.errors import ChangedSinceReadError, LockHeldError
+from dshloop.errors import ChangedSinceReadError, LockHeldError, WriteFailedError
 from dshloop.journal import Change, Journal
 from tests.test_journal import package
 from tests.test_journal import snapshot as everything
@@ -171,6 +172,41 @@ def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> N
     assert snapshot(home) == {"a": b"mine"}
     assert journal.recover() == []
     assert journal.recovered == [outcome]
+
+
+@pytest.mark.parametrize("recovers_alone", [True, False])
+def test_full_disk_at_any_point_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recovers_alone: bool
+) -> None:
+    """`recovers_alone`: there is room again for the rollback; else only for the next command."""
+    sync = os.fsync
+    for point in range(1, 1000, 3):
+        journal, home = set_up(tmp_path / f"{point}")
+        before = snapshot(home)
+        calls = 0
+
+        def fail(descriptor: int, point: int = point) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == point or (calls > point and not recovers_alone):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            sync(descriptor)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", fail)
+            try:
+                change(journal, home)
+            except WriteFailedError as error:
+                reason = error.message
+            else:
+                break
+        assert "no space is left on the disk" in reason
+        journal.recover()
+        assert snapshot(home) == before, point
+        assert journal.entries() == []
+    else:
+        pytest.fail("the transaction never came to its end")
+    assert point > 30
 
 
 def test_next_transaction_puts_a_crash_in_order_first(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from dshloop.errors import JournalDamagedError
 from dshloop.files import read_bytes, replace_file, shown
-from dshloop.journal.state import State
 from dshloop.journal.step import Step, step_from
 from dshloop.journal.store import lasting_folder
 
@@ -118,12 +117,6 @@ def _entry_from(values: Mapping[str, Any]) -> Entry:
 
 
 def _public(step: Step) -> dict[str, Any]:
-    return {
-        "path": str(step.path),
-        "before": _public_state(step.before),
-        "after": _public_state(step.after),
-    }
-
-
-def _public_state(state: State | None) -> dict[str, Any] | None:
-    return None if state is None else state.as_json()
+    """Leave out where the journal keeps folders: that is its own business."""
+    values = step.as_json()
+    return {key: values[key] for key in ("path", "before", "after")}

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dshloop.errors import DshloopError, LockHeldError
-from dshloop.journal.entry import Entry, save_entry
+from dshloop.errors import DshloopError, LockHeldError, WriteFailedError
+from dshloop.journal.entry import Entry, load_entry, save_entry
 from dshloop.journal.history import History
 from dshloop.journal.pending import Intent, Pending, Recovered, roll_back
 from dshloop.journal.plan import Change
@@ -61,7 +61,7 @@ class Journal(History):
             except BaseException:
                 self._abandon(tx)
                 raise
-            tx.pending.clear()
+            self._finish(tx)
         if tx.entry is not None:
             # the change is made: that tidying up has to wait is nobody's error
             with contextlib.suppress(DshloopError, OSError):
@@ -152,7 +152,7 @@ class Journal(History):
             undone=None,
             writer=tx.id,
         )
-        save_entry(self.entry_file(tx.id), entry)
+        self._save(entry)
         return entry
 
     def _turn(self, choose: Callable[[], Entry], verb: str, wait: float) -> Entry:
@@ -174,14 +174,28 @@ class Journal(History):
                         tx.make(replace(onward, folders=missing_folders(step.path)))
                     undone = self.next_count() if back else None
                     entry = replace(entry, undone=undone, writer=tx.id)
-                    save_entry(self.entry_file(entry.id), entry)
+                    self._save(entry)
                     if back:
                         tx.leave(reversed(entry.changes))
                 except BaseException:
                     self._abandon(tx)
                     raise
-                tx.pending.clear()
+                self._finish(tx)
         return entry
+
+    def _save(self, entry: Entry) -> None:
+        """Commit; once the entry is there it counts, even if the disk couldn't flush its folder."""
+        try:
+            save_entry(self.entry_file(entry.id), entry)
+        except WriteFailedError:
+            found = load_entry(self.entry_file(entry.id))
+            if found is None or found.writer != entry.writer:
+                raise
+
+    def _finish(self, tx: Transaction) -> None:
+        """Tidy up after a commit; what can't be done now the next command's recovery does."""
+        with contextlib.suppress(DshloopError, OSError):
+            tx.pending.clear()
 
     def _abandon(self, tx: Transaction) -> None:
         """Roll back a transaction that failed, or was interrupted, in this process."""
