@@ -20,12 +20,9 @@ _OLD_BOOLEANS = frozenset(
     "y Y yes Yes YES on On ON n N no No NO off Off OFF".split()  # noqa: SIM905
 )
 _OLD_BASE_60 = re.compile(r"[-+]?[0-9_]+(?::[0-9_]+)+(?:\.[0-9_]*)?")
-_NOT_PRINTABLE = re.compile(
-    "[^\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
-_NOT_PRINTABLE_IN_BLOCK = re.compile(
-    "[^\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
+_CONTROLS = "\0-\t\v-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
+_NOT_PRINTABLE = re.compile(f"[\n{_CONTROLS}]")
+_NOT_PRINTABLE_IN_BLOCK = re.compile(f"[{_CONTROLS}]")
 _NOT_FIRST = frozenset(" -?:,[]{}#&*!|=>'\"%@`")
 _NOT_LAST = frozenset(" :")
 _LEADING_SPACE = re.compile("\n* ")
