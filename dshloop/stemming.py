@@ -1,8 +1,9 @@
 """Porter's stemmer for English words: what makes "deploying" find "deploys".
 
 The algorithm of M. F. Porter, "An algorithm for suffix stripping" (1980), with the two later
-corrections (``bli`` and ``logi`` in step 2), which is also what SQLite's ``porter`` tokenizer does.
-It is done here, not there, because ranking needs the same stems as the index.
+corrections (``bli`` and ``logi`` in step 2), as SQLite's ``porter`` tokenizer has it, and one rule
+of ours: a final y becomes i at the end too, so that "deployment" finds "deploys". It is done here,
+not by SQLite, because ranking needs the same stems as the index.
 """
 
 from __future__ import annotations
@@ -69,11 +70,10 @@ def stem(word: str) -> str:
     if first_y:  # a consonant here, whatever follows
         word = "Y" + word[1:]
     word = _past_and_participle(_plural(word))
-    if word.endswith("y") and _HAS_VOWEL.match(word[:-1]):
-        word = word[:-1] + "i"
+    word = _final_y(word)
     word = _replace(word, _STEP_2)
     word = _replace(word, _STEP_3)
-    word = _final_e(_derivation(word))
+    word = _final_y(_final_e(_derivation(word)))
     return "y" + word[1:] if first_y else word
 
 
@@ -92,6 +92,10 @@ def _past_and_participle(word: str) -> str:
     if base.endswith(("at", "bl", "iz")) or _SHORT_END.match(base):
         return base + "e"
     return base[:-1] if _DOUBLED.search(base) else base
+
+
+def _final_y(word: str) -> str:
+    return word[:-1] + "i" if word.endswith("y") and _HAS_VOWEL.match(word[:-1]) else word
 
 
 def _replace(word: str, endings: dict[str, str]) -> str:

@@ -23,7 +23,11 @@ T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds that a writer or reader waits for another program before it gives up."""
 
-_SQLITE_WAIT_MS = 5_000
+SQLITE_WAIT = 5.0
+"""Seconds that SQLite waits by itself before it says that the database is locked."""
+
+FULL_TEXT_MODULE = "fts5"
+
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
@@ -31,7 +35,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     """Open the database, creating the file (0600) when it is missing; its folder must be there."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     os.close(descriptor)
-    connection = _connect(path, "mode=rw")
+    connection = connect(path, "mode=rw")
     try:
         patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"), path)
         connection.execute("PRAGMA synchronous = FULL")
@@ -52,7 +56,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
         modes = ["immutable=1"]
     for mode in modes:
-        connection = _connect(path, mode)
+        connection = connect(path, mode)
         try:
             connection.execute("PRAGMA query_only = ON")
             patiently(lambda: connection.execute("PRAGMA schema_version").fetchone(), path)  # noqa: B023
@@ -129,7 +133,7 @@ def _why(error: OSError) -> str:
 
 def _ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
     text, where = str(error), shown(path)
-    if "no such module: fts5" in text:
+    if f"no such module: {FULL_TEXT_MODULE}" in text:
         return StoreUnsupportedError("this Python's SQLite has no full-text index (FTS5)")
     if _is(error, _LOCKED):
         return StoreBusyError(f"another program keeps {where} locked", path=where)
@@ -145,10 +149,11 @@ def _is(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in codes
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a database file that is there; statements run in no transaction but our own."""
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
-        timeout=_SQLITE_WAIT_MS / 1000,
+        timeout=SQLITE_WAIT,
         isolation_level=None,
     )
