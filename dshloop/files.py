@@ -190,7 +190,9 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = why(error)
-    except ValueError:
+    except ValueError as error:
+        if "null" not in str(error):
+            raise
         reason = "its name holds a null character"
     else:
         return

@@ -326,6 +326,37 @@ def test_undo_keeps_a_mode_it_has_nothing_to_do_with(journal: Journal, home: Pat
     assert stat.S_IMODE((home / "a").stat().st_mode) == 0o600
 
 
+def test_file_that_was_made_private_comes_back_private(journal: Journal, home: Path) -> None:
+    (home / "b").write_bytes(b"2")
+    journal.record("x", [Change(home / "a", None, b"1"), Change(home / "b", b"2", None)])
+    (home / "a").chmod(0o600)
+    journal.undo()
+    (home / "b").chmod(0o600)
+    journal.redo()
+    assert stat.S_IMODE((home / "a").stat().st_mode) == 0o600
+    journal.undo()
+    assert stat.S_IMODE((home / "b").stat().st_mode) == 0o600
+
+
+def test_file_takes_the_place_of_a_link_and_of_a_folder(journal: Journal, home: Path) -> None:
+    (home / "real").write_bytes(b"real")
+    (home / "link").symlink_to("real")
+    tree = tree_state(package(home / "tree"))
+    before = snapshot(home)
+    changes = [
+        Change(home / "link", Link("real"), b"1"),
+        Change(home / "tree", Tree(tree.value), b"2"),
+    ]
+    journal.record("x", changes)
+    assert snapshot(home) == {"real": b"real", "link": b"1", "tree": b"2"}
+    journal.undo()
+    assert snapshot(home) == before
+    journal.redo()
+    assert snapshot(home) == {"real": b"real", "link": b"1", "tree": b"2"}
+    with pytest.raises(ChangedSinceReadError):
+        journal.record("x", changes)
+
+
 def test_change_of_the_mode_alone_is_undone(journal: Journal, home: Path) -> None:
     (home / "a").write_bytes(b"1")
     (home / "a").chmod(0o644)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from dshloop.journal.history import History
 from dshloop.journal.pending import Intent, Pending, Recovered, roll_back
 from dshloop.journal.plan import Change
 from dshloop.journal.prune import MAX_AGE, MAX_SIZE, expired, wanted_blobs
-from dshloop.journal.step import discard, missing_folders, remove_folders
+from dshloop.journal.step import Step, discard, missing_folders, remove_folders
 from dshloop.journal.transaction import Transaction
 from dshloop.locks import hold, owner_of
 
@@ -169,6 +170,7 @@ class Journal(History):
                         tx.lock(path)
                     self.require_ready(entry)
                     back = verb == "undo"
+                    entry = replace(entry, changes=tuple(map(_with_mode, entry.changes)))
                     for step in reversed(entry.changes) if back else entry.changes:
                         onward = step.reversed() if back else step
                         tx.make(replace(onward, folders=missing_folders(step.path)))
@@ -254,6 +256,15 @@ class Journal(History):
             wait=_COMMIT_WAIT,
             what="the history",
         )
+
+
+def _with_mode(step: Step) -> Step:
+    """Note the mode that a file has now which is about to go, so that it comes back with it."""
+    only = step.after if step.before is None else step.before if step.after is None else None
+    if only is None or only.kind != "file" or not step.path.is_file():
+        return step
+    only = replace(only, mode=stat.S_IMODE(step.path.stat().st_mode))
+    return replace(step, after=only) if step.before is None else replace(step, before=only)
 
 
 def _remove_left_folders(entry: Entry) -> None:

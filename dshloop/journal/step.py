@@ -102,8 +102,7 @@ def take_back(step: Step, store: Store, temporary: str) -> bool:
     discard(step.path.with_name(temporary))
     now, _ = look(step.path)
     if not same(now, step.before):
-        halfway = now is None and "tree" in _kinds(step)
-        if not (halfway or step.watched or same(now, step.after)):
+        if not (same(now, step.after) or _halfway(step, now)):
             return False
         if step.after_tree is not None and same(now, step.after):
             discard(step.after_tree)  # there only when a crash cut a move across disks short
@@ -129,8 +128,12 @@ def remove_folders(folders: tuple[Path, ...]) -> None:
             sync_folder(folder.parent)
 
 
-def _kinds(step: Step) -> set[str]:
-    return {state.kind for state in (step.before, step.after) if state is not None}
+def _halfway(step: Step, now: State | None) -> bool:
+    """Whether `now` is a state that the step, or the program it left the path to, passes."""
+    if step.watched:
+        return now is None or now.kind != "tree"
+    kinds = {state.kind for state in (step.before, step.after) if state is not None}
+    return now is None and "tree" in kinds
 
 
 def _restore_mode(step: Step, now: State | None) -> None:
@@ -240,4 +243,5 @@ def discard(path: Path) -> None:
 
         shutil.rmtree(path)
     else:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()

@@ -131,12 +131,15 @@ class Transaction:
     def apply(self, path: Path, before: Content, after: Content, mode: int | None = None) -> None:
         """Bring a path from `before`, else CHANGED_SINCE_READ is raised, to `after`."""
         self.lock(path)
-        if isinstance(after, bytes):
-            expected = before if isinstance(before, bytes) or before is None else ...
-            self.write(path, after, expected=expected, mode=mode)
+        if isinstance(after, bytes) and (before is None or isinstance(before, bytes)):
+            self.write(path, after, expected=before, mode=mode)
             return
-        _require_content(_own_path(path), before)
-        if isinstance(after, Link):
+        now = _require_content(_own_path(path), before)
+        if isinstance(after, bytes):
+            self._store.put(after)
+            step = Step(_own_path(path), now, file_state(after, mode))
+            self.make(self._with_aside(step))
+        elif isinstance(after, Link):
             self.link(path, after.target)
         elif isinstance(after, Tree):
             if after.source is None:
@@ -257,7 +260,7 @@ def _require(path: Path, found: bytes | None, expected: bytes | EllipsisType | N
     raise _changed(path, digest(expected), digest(found))
 
 
-def _require_content(path: Path, expected: Content) -> None:
+def _require_content(path: Path, expected: Content) -> State | None:
     now, found = look(path)
     if isinstance(expected, bytes) or expected is None:
         matches = found == expected and (now is None) == (expected is None)
@@ -267,6 +270,7 @@ def _require_content(path: Path, expected: Content) -> None:
         matches = same(now, State("tree", expected.digest))
     if not matches:
         raise _changed(path, None, now.value if now else None)
+    return now
 
 
 def _changed(path: Path, expected: str | None, found: str | None) -> ChangedSinceReadError:
