@@ -10,7 +10,6 @@ import pytest
 from dshloop.journal import Change, Entry, Journal
 from tests.running import dshloop
 
-
 NOW = 1_700_000_000.0
 
 
