@@ -84,6 +84,8 @@ def question(text: str) -> tuple[Word, ...]:
 
 def _chunks(text: str) -> Iterator[tuple[str, bool]]:
     """Cut a text into words with inner signs, symbols and runs without spaces (marked True)."""
+    if "\x1b" in text:
+        text = _escape_sequences().sub(" ", text)
     if text.isascii():
         for found in _ASCII_CHUNK.finditer(text):
             yield found.group(), False
@@ -94,6 +96,12 @@ def _chunks(text: str) -> Iterator[tuple[str, bool]]:
 
     for found in _any_chunk().finditer(separated(normalize("NFKC", text))):
         yield found.group(), RUN.match(found.group()) is not None
+
+
+@lru_cache(maxsize=1)
+def _escape_sequences() -> re.Pattern[str]:
+    """Match a terminal's colours and titles, as they come with pasted output."""
+    return re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 
 
 @lru_cache(maxsize=1)

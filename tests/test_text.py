@@ -78,6 +78,11 @@ def test_an_identifier_is_indexed_whole_and_in_parts() -> None:
     assert list(words("getUserById")) == ["getuserbyid", "get", "user", "by", "id"]
 
 
+def test_colours_of_a_terminal_are_no_words() -> None:
+    pasted = "\x1b[31mred\x1b[0m and \x1b]0;title\x07plain \x1b]8;;http://x\x1b\\link"
+    assert list(words(pasted)) == ["red", "and", "plain", "link"]
+
+
 def test_runs_without_spaces_are_pairs_and_characters() -> None:
     assert list(words("连接池")) == ["连", "连接", "接", "接池", "池"]
     assert list(words("SQLite作为")) == ["sqlite", "sq", "lite", "作", "作为", "为"]
