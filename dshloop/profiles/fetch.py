@@ -34,8 +34,14 @@ def fetch_local(
     for number, spec in enumerate(specs):
         if not spec.local:
             raise PnpmMissingError(f"{spec.text} can't be installed without pnpm", spec=spec.text)
-        package = open_package(spec, stage / str(number))
-        _require_nothing_more(package)
+        package = open_package(request, spec, stage / str(number))
+        missing = missing_dependencies(package, linked=spec.link)
+        if missing:
+            raise PnpmMissingError(
+                f"{package.name} depends on {', '.join(missing)}, which only pnpm can install",
+                package=package.name,
+                dependencies=missing,
+            )
         packages.append(package)
         dependencies[package.name] = spec.recorded
         changes += _place(request, spec, package, stage / str(number))
@@ -43,13 +49,20 @@ def fetch_local(
     return Fetched(tuple(packages), manifest.with_dependencies(dependencies), tuple(changes))
 
 
-def open_package(spec: PluginSpec, place: Path) -> Package:
+def open_package(request: Request, spec: PluginSpec, place: Path) -> Package:
     """Look into a local package: a folder where it is, an archive unpacked to ``place``.
 
-    Raises PackageNotFoundError, ArchiveInvalidError, BundleInvalidError.
+    Raises PackageNotFoundError, ArchiveInvalidError, BundleInvalidError, and SpecInvalidError
+    for a copy of a folder that holds the profile itself.
     """
     path = spec.path
     assert path is not None
+    if not spec.link and request.profile.folder.is_relative_to(path):
+        raise SpecInvalidError(
+            f"{shown(path)} can't be copied into a profile that lies in it",
+            hint=f"Write link:{spec.target} to link it.",
+            spec=spec.text,
+        )
     if spec.kind == "archive":
         with writing(place):
             place.mkdir()
@@ -90,16 +103,16 @@ def _place(request: Request, spec: PluginSpec, package: Package, place: Path) ->
     return change_of(target, tree_from(place))
 
 
-def _require_nothing_more(package: Package) -> None:
-    """Refuse a package whose dependencies are not beside it already."""
-    missing = [
+def missing_dependencies(package: Package, *, linked: bool) -> list[str]:
+    """Give the dependencies of a package that Node won't find from where it will be.
+
+    A linked folder is looked at where it really is, with the folders above it; a copy has
+    nothing but what it brings along.
+    """
+    folder = package.folder.resolve()
+    places = (folder, *folder.parents) if linked else (folder,)
+    return [
         name
         for name in package.dependencies
-        if not (package.folder / "node_modules" / name / "package.json").is_file()
+        if not any((place / "node_modules" / name / "package.json").is_file() for place in places)
     ]
-    if missing:
-        raise PnpmMissingError(
-            f"{package.name} depends on {', '.join(missing)}, which only pnpm can install",
-            package=package.name,
-            dependencies=missing,
-        )

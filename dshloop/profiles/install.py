@@ -24,7 +24,7 @@ from dshloop.profiles.changing import (
     change_of,
 )
 from dshloop.profiles.create import other_files
-from dshloop.profiles.fetch import fetch_local
+from dshloop.profiles.fetch import fetch_local, missing_dependencies
 from dshloop.profiles.layout import Manifest, read_manifest
 from dshloop.profiles.pnpm import fetch_with_pnpm, remove_with_pnpm
 from dshloop.profiles.rows import left_rows, taken_ids
@@ -82,7 +82,13 @@ def _add(request: Request, journal: Journal, specs: Sequence[PluginSpec]) -> Out
         fetched = fetch(request, manifest, specs, stage)
         bundles = bundles_with(manifest.bundles, fetched.packages, manifest.dependencies)
         after = fetched.manifest.with_bundles(bundles)
-        cautions = [*_check(request, after, fetched.packages), *_plain(fetched.packages)]
+        cautions = [
+            *_check(request, after, fetched.packages),
+            *_plain(fetched.packages),
+            *_off(fetched.packages, bundles),
+            *_lacking(fetched.packages),
+            *_drift(request, fetched),
+        ]
         plan = _plan(request, manifest, after, fetched)
         outcome = Outcome(
             profile,
@@ -93,7 +99,7 @@ def _add(request: Request, journal: Journal, specs: Sequence[PluginSpec]) -> Out
             dry_run=request.dry_run,
             diff=plan.diff(),
             log=fetched.log,
-            cautions=(*cautions, *_off(fetched.packages, bundles)),
+            cautions=tuple(cautions),
             healed=tuple(one.command for one in journal.recovered),
         )
         _record(request, journal, plan)
@@ -126,6 +132,7 @@ def _remove(request: Request, journal: Journal, names: Sequence[str]) -> Outcome
         dry_run=request.dry_run,
         diff=plan.diff(),
         log=fetched.log,
+        cautions=tuple(_drift(request, fetched)),
         left=tuple(left),
         healed=tuple(one.command for one in journal.recovered),
     )
@@ -163,6 +170,23 @@ def _off(packages: Sequence[Package], bundles: Sequence[object]) -> Iterator[str
                 f"{package.name} is installed but no layer: it was taken off the bundle list, "
                 "and dsh leaves it so; remove it and add it again to have it back"
             )
+
+
+def _lacking(packages: Sequence[Package]) -> Iterator[str]:
+    """Tell of linked folders whose dependencies nobody has installed; pnpm leaves them alone."""
+    for package in packages:
+        missing = missing_dependencies(package, linked=True)
+        if missing:
+            yield (
+                f"{package.name} needs {', '.join(missing)}, not installed where its folder is; "
+                f"run pnpm install in {package.folder.resolve()}"
+            )
+
+
+def _drift(request: Request, fetched: Fetched) -> Iterator[str]:
+    lock = request.profile.folder / "pnpm-lock.yaml"
+    if request.pnpm is None and fetched.changes and lock.is_file():
+        yield f"{lock} doesn't know of this change, made without pnpm; pnpm's next run writes it"
 
 
 def _plan(request: Request, before: Manifest, after: Manifest, fetched: Fetched) -> Plan:

@@ -53,7 +53,7 @@ def fetch_with_pnpm(
     request: Request, manifest: Manifest, specs: Sequence[PluginSpec], stage: Path
 ) -> Fetched:
     """Run ``pnpm add`` in a filled stage; give what it installed, in the order of the specs."""
-    named = [_local_name(spec) if spec.local else spec.alias for spec in specs]
+    named = [_local_name(request, spec) if spec.local else spec.alias for spec in specs]
     after, log = _run(request, manifest, stage, ["add", "--ignore-scripts"], specs)
     names = _names(specs, named, manifest, after)
     packages = [
@@ -133,9 +133,9 @@ def _failure(log: Path, status: int) -> DshloopError:
     return kind(message, hint=hint, **details)
 
 
-def _local_name(spec: PluginSpec) -> str:
+def _local_name(request: Request, spec: PluginSpec) -> str:
     with TemporaryDirectory(prefix="dshloop-") as folder:
-        return open_package(spec, Path(folder) / "package").name
+        return open_package(request, spec, Path(folder) / "package").name
 
 
 def _names(

@@ -132,6 +132,11 @@ def test_a_profile_made_here_is_dumped_and_booted(
     before = contents(home.root)
     text = assert_same_dump(home, "mine")
     assert text.count("# == ") == 3
+    (tmp_path / "more 1.yml").write_text("- insert: [{id: more}]\n- {id: one, disabled: true}\n")
+    more = str(tmp_path / "more 1.yml")
+    assert "patched by" in assert_same_dump(home, "mine", "--patch", more)
+    default = home.dsh("--profile", "mine", "--dump-default-config").stdout
+    assert home.ours("profile", "dump", "mine", "--default").out == default
     booted = home.dsh("--profile", "mine", cwd=tmp_path)
     assert booted.returncode == 0
     assert "你好 from hello-bundle" in booted.stderr

@@ -322,6 +322,27 @@ def test_a_package_with_dependencies_needs_pnpm(request_: Request) -> None:
     add_plugins(request_, ["./a"])
 
 
+def test_dependencies_above_a_linked_folder_are_found_as_node_finds_them(
+    request_: Request,
+) -> None:
+    package(request_.cwd / "node_modules" / "b")
+    folder = package(request_.cwd / "packages" / "a", dependencies={"b": "1"})
+    refused(request_, PnpmMissingError, f"file:{folder}")
+    add_plugins(request_, [str(folder)])
+
+
+def test_a_folder_that_holds_the_profile_is_not_copied_into_it(request_: Request) -> None:
+    package(request_.places.dsh_home, "all")
+    refused(request_, SpecInvalidError, f"file:{request_.places.dsh_home}")
+
+
+def test_a_lock_that_pnpm_wrote_and_we_can_not_is_told(request_: Request) -> None:
+    package(request_.cwd / "a")
+    (request_.profile.folder / "pnpm-lock.yaml").write_text("lockfileVersion: '9.0'\n")
+    assert "pnpm-lock.yaml" in add_plugins(request_, ["./a"]).cautions[0]
+    assert "pnpm-lock.yaml" in remove_plugins(request_, ["a"]).cautions[0]
+
+
 def test_two_packages_of_one_name_are_refused(request_: Request) -> None:
     package(request_.cwd / "a", "same")
     package(request_.cwd / "b", "same")

@@ -138,9 +138,7 @@ def test_what_pnpm_brings_is_checked_before_the_profile_changes(
     assert contents(request_.places.dsh_home) == before
 
 
-def test_other_files_of_the_profile_stay(
-    request_: Request, tmp_path: Path
-) -> None:
+def test_other_files_of_the_profile_stay(request_: Request, tmp_path: Path) -> None:
     package(tmp_path / "bin" / "store" / "one")
     package(tmp_path / "bin" / "store" / "two")
     add_plugins(request_, ["one"])
@@ -179,6 +177,14 @@ def test_a_failure_is_one_line_and_changes_nothing(
     assert "\n" not in caught.value.message
     assert output in Path(caught.value.details["log"]).read_text()
     assert contents(request.places.dsh_home) == before
+
+
+def test_a_linked_folder_without_its_dependencies_is_told(
+    request_: Request, tmp_path: Path
+) -> None:
+    package(tmp_path / "local", dependencies={"x": "1"})
+    outcome = add_plugins(request_, ["./local"])
+    assert f"run pnpm install in {tmp_path / 'local'}" in outcome.cautions[0]
 
 
 def test_old_logs_are_forgotten(request_: Request, tmp_path: Path) -> None:
