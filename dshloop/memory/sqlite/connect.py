@@ -48,28 +48,30 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open an existing database so that nothing can be changed through it.
 
-    ``mode=rw`` with ``query_only`` is tried before ``mode=ro``: only so does SQLite take its
-    ``-wal`` and ``-shm`` files away again. In a folder that may not be written to there is no other
-    writer either, so the last resort is to read the file as it stands.
+    ``mode=rw`` with ``query_only`` comes before ``mode=ro``: only so does SQLite take its ``-wal``
+    and ``-shm`` files away again. In a folder that may not be written to there is no other writer
+    either, so the file is read as it stands.
     """
-    modes = ["mode=rw", "mode=ro"] if os.access(path, os.W_OK) else ["mode=ro"]
-    if not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
-        modes = ["immutable=1"]
-    for mode in modes:
-        connection = connect(path, mode)
+    if not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists():
+        return _reader(path, "immutable=1")
+    if os.access(path, os.W_OK):
         try:
-            connection.execute("PRAGMA query_only = ON")
-            patiently(lambda: connection.execute("PRAGMA schema_version").fetchone(), path)  # noqa: B023
+            return _reader(path, "mode=rw")
         except sqlite3.OperationalError as error:
-            connection.close()
-            if mode == modes[-1] or not _is(error, (sqlite3.SQLITE_CANTOPEN,)):
+            if not _is(error, (sqlite3.SQLITE_CANTOPEN,)):
                 raise
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
-    raise AssertionError("unreachable")
+    return _reader(path, "mode=ro")
+
+
+def _reader(path: Path, mode: str) -> sqlite3.Connection:
+    connection = connect(path, mode)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        patiently(lambda: connection.execute("PRAGMA schema_version").fetchone(), path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 @contextmanager
@@ -108,16 +110,18 @@ def patiently(work: Callable[[], T], path: Path) -> T:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's and the system's errors into ours, naming the file."""
+def explained(path: Path, *, reading: bool = False) -> Iterator[None]:
+    """Turn SQLite's and the system's errors into ours, naming the file; faults of ours stay."""
     try:
         yield
+    except sqlite3.ProgrammingError:
+        raise
     except sqlite3.DatabaseError as error:
         raise _ours(error, path) from error
     except OSError as error:
-        raise WriteFailedError(
-            f"can't open {shown(path)}: {_why(error)}", path=shown(path)
-        ) from error
+        where = shown(path)
+        kind = UnreadableFileError if reading else WriteFailedError
+        raise kind(f"can't open {where}: {_why(error)}", path=where) from error
 
 
 def shown(path: Path) -> str:
@@ -139,6 +143,8 @@ def _ours(error: sqlite3.DatabaseError, path: Path) -> Exception:
         return StoreBusyError(f"another program keeps {where} locked", path=where)
     if _is(error, (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)):
         return WriteFailedError(f"can't write {where}: {text}", path=where)
+    if _is(error, (sqlite3.SQLITE_TOOBIG,)):
+        return WriteFailedError(f"can't write {where}: the text is too long for SQLite", path=where)
     if _is(error, (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)):
         return UnreadableFileError(f"can't open {where}: {text}", path=where)
     return StoreCorruptError(f"{where} is damaged, or no memory database: {text}", path=where)

@@ -116,7 +116,7 @@ class SqliteStore:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
         """Lend a connection that shows one moment's state, None while there is no database."""
-        with explained(self.path):
+        with explained(self.path, reading=True):
             connection = self._readable()
             if connection is None:
                 yield None

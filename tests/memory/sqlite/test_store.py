@@ -224,6 +224,24 @@ def test_a_folder_that_can_not_be_made_is_an_error_of_ours(tmp_path: Path) -> No
         SqliteStore(tmp_path / "file" / "memory.db").remember(NewMemory("x", "p"))
 
 
+def test_a_text_beyond_the_limit_of_sqlite_is_refused(store: SqliteStore) -> None:
+    store.remember(NewMemory("deploy on Fridays", "p"))
+    connection = store._connection
+    assert connection is not None
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
+    with pytest.raises(WriteFailedError, match="too long"):
+        store.remember(NewMemory("deploy " + "x" * 20_000, "p"))
+    assert len(store.recall("deploy")) == 1
+
+
+def test_a_fault_of_the_program_is_not_called_damage(store: SqliteStore) -> None:
+    store.remember(NewMemory("x", "p"))
+    assert store._connection is not None
+    store._connection.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        store.recall("x")
+
+
 @root_only
 def test_a_read_only_folder_can_be_read(store: SqliteStore, path: Path) -> None:
     store.remember(NewMemory("deploy on Fridays", "p"))
