@@ -11,8 +11,8 @@ from typing import Any
 from dshloop.errors import BundleInvalidError, DshloopError
 from dshloop.files import BOM, decode, read_bytes, shown
 from dshloop.profiles.layout import json_object
-from dshloop.profiles.spec import valid_package_name
 
+_NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789~._-")
 _PATCH_SHAPE = "dsh.bundle.patch must be a file path or a list of file paths"
 
 
@@ -85,6 +85,15 @@ def _manifest_of(folder: Path, path: Path) -> dict[str, Any]:
         raise
     except DshloopError as fault:
         raise BundleInvalidError(fault.message, **fault.details) from fault
+
+
+def valid_package_name(name: str) -> bool:
+    """Whether npm and pnpm accept a name as a folder of node_modules."""
+    scope, slash, bare = name.rpartition("/")
+    if slash and not (scope[:1] == "@" and scope[1:] and _NAME_CHARACTERS.issuperset(scope[1:])):
+        return False
+    plain = bool(bare) and not bare.startswith(".") and _NAME_CHARACTERS.issuperset(bare)
+    return plain and len(name) <= 214 and name != "node_modules"
 
 
 def version_in(folder: Path | None) -> str | None:

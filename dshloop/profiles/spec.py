@@ -14,6 +14,7 @@ from typing import Literal
 
 from dshloop.errors import SpecInvalidError
 from dshloop.paths import absolute
+from dshloop.profiles.bundle import valid_package_name
 
 Kind = Literal["folder", "archive", "registry", "url", "git"]
 
@@ -22,7 +23,6 @@ _LOCAL = re.compile(r"^(?:\.|~$|~[/\\]|[/\\]|[A-Za-z]:[/\\])")
 _DRIVE = re.compile(r"^[A-Za-z]:[/\\]|^\\\\")
 _PROTOCOL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 _ALIAS = re.compile(r"^(@[^/@]+/[^/@]+|[^/@:]+)@(.+)$", re.DOTALL)
-_NAME = re.compile(r"^(?:@[A-Za-z0-9~._-]+/)?[A-Za-z0-9~_-][A-Za-z0-9~._-]*$")
 _SHORTHAND = re.compile(r"^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+(?:#.*)?$")
 _GIT_HOSTS = ("github", "gitlab", "bitbucket", "gist")
 _GIT = ("git", "ssh", "git+ssh", "git+https", "git+http", "git+file")
@@ -80,11 +80,6 @@ def parse_spec(text: str, cwd: Path, variables: Mapping[str, str]) -> PluginSpec
         )
     alias, target = _split_alias(text)
     return _classify(text, alias, target, cwd, variables)
-
-
-def valid_package_name(name: str) -> bool:
-    """Whether npm and pnpm accept a name as a folder of node_modules."""
-    return len(name) <= 214 and bool(_NAME.match(name)) and name != "node_modules"
 
 
 def _classify(

@@ -20,7 +20,6 @@ from dshloop.profiles.bundle import Package, declared_patches, inside
 from dshloop.profiles.layers import Layer, LayerKind, read_bundle_layer, read_layer
 from dshloop.profiles.layout import Profile, read_manifest
 from dshloop.profiles.patch import Composer
-from dshloop.profiles.wording import json_fault, patch_fault, received
 
 Finder = Callable[[str], Path | None]
 
@@ -105,6 +104,8 @@ class _SkippedBundle(Exception):  # noqa: N818 - never leaves this module
 
 def _bundle_layer(profile: Profile, bundle: Any, find: Finder | None) -> Layer:
     if not isinstance(bundle, str):
+        from dshloop.profiles.wording import received
+
         raise _SkippedBundle(
             "TypeError [ERR_INVALID_ARG_TYPE]: "
             f'The "request" argument must be of type string. Received {received(bundle)}'
@@ -124,6 +125,8 @@ def _bundle_layer(profile: Profile, bundle: Any, find: Finder | None) -> Layer:
         layer = read_bundle_layer([inside(folder, path) for path in paths], bundle)
         Composer().apply(layer)  # a malformed insert is found when it is applied
     except FailedError as fault:
+        from dshloop.profiles.wording import patch_fault
+
         raise _SkippedBundle(patch_fault(fault)) from fault
     return layer
 
@@ -140,6 +143,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as fault:
+        from dshloop.profiles.wording import json_fault
+
         raise _SkippedBundle(f"SyntaxError: {json_fault(text, fault)}") from fault
     except (ValueError, RecursionError) as fault:
         raise _SkippedBundle(f"SyntaxError: {fault}") from fault

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.errors import BundleInvalidError
-from dshloop.profiles.bundle import check_patches, read_package
+from dshloop.profiles.bundle import check_patches, read_package, valid_package_name
 from tests.profiles.packages import package
 
 
@@ -95,3 +95,15 @@ def test_a_patch_of_another_type_is_refused(tmp_path: Path) -> None:
     folder = package(tmp_path / "x", dsh={"bundle": {"patch": 12}})
     with pytest.raises(BundleInvalidError, match="file path or a list"):
         check_patches(read_package(folder))
+
+
+@pytest.mark.parametrize("name", ["a", "@s/n", "Upper", "a.b", "a_b", "~x", "1"])
+def test_good_package_names(name: str) -> None:
+    assert valid_package_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", ".x", "a/b", "../x", "@s", "@s/../x", "a b", "node_modules", "a" * 215]
+)
+def test_bad_package_names(name: str) -> None:
+    assert not valid_package_name(name)

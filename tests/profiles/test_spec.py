@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dshloop.errors import SpecInvalidError
-from dshloop.profiles.spec import parse_spec, valid_package_name
+from dshloop.profiles.spec import parse_spec
 
 HOME = {"HOME": "/home/u"}
 CWD = Path("/w/d")
@@ -97,18 +97,6 @@ def test_a_folder_that_reads_like_a_repository_asks_which(tmp_path: Path) -> Non
 def test_a_folder_named_like_an_archive_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "x.tgz").mkdir()
     assert parse_spec("./x.tgz", tmp_path, HOME).kind == "folder"
-
-
-@pytest.mark.parametrize("name", ["a", "@s/n", "Upper", "a.b", "a_b", "~x", "1"])
-def test_good_package_names(name: str) -> None:
-    assert valid_package_name(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", ".x", "a/b", "../x", "@s", "@s/../x", "a b", "node_modules", "a" * 215]
-)
-def test_bad_package_names(name: str) -> None:
-    assert not valid_package_name(name)
 
 
 @given(st.text(max_size=40))
