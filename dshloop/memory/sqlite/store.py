@@ -125,7 +125,8 @@ class SqliteStore:
             try:
                 yield connection
             finally:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # a damaged file may have ended it
+                    connection.execute("ROLLBACK")
 
     def _readable(self) -> sqlite3.Connection | None:
         if self._connection is None and self.path.exists():
