@@ -23,7 +23,7 @@ app = new_app("profile", "Show, compose and create DSH profiles.", profile=True)
 
 Name = Annotated[
     str | None,
-    typer.Argument(metavar="[NAME]", autocompletion=profile_names, help="The profile."),
+    typer.Argument(metavar="NAME", autocompletion=profile_names, help="The profile."),
 ]
 
 
@@ -65,6 +65,8 @@ def create(
     ] = None,
 ) -> Result[dict[str, Any]]:
     """Create a profile with the files that dsh gives a new one."""
+    import shlex
+
     from dshloop.profiles.create import create_profile
 
     run = invocation(ctx)
@@ -73,7 +75,9 @@ def create(
     )
     data = {"name": name, "folder": str(profile.folder), "bundles": list(bundles)}
     layers = ", ".join(bundles) or "no bundles"
-    return Result(data, f"created profile {name} in {profile.folder} with {layers}")
+    next_step = f"To add a plugin: dshloop plugin add SPEC --profile {shlex.quote(name)}"
+    view = f"created profile {name} in {profile.folder} with {layers}"
+    return Result(data, view, notices=[next_step])
 
 
 @app.command(cls=ProfileCommand)
