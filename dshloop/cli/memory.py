@@ -10,12 +10,14 @@ import typer
 
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory_complete import memory_ids, memory_projects, memory_stores, memory_types
+from dshloop.cli.memory_view import hit_block, page
 from dshloop.cli.params import Command, invocation, new_app
 from dshloop.errors import ExitCode
 from dshloop.result import Caution, Result, Table
+from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
-    from dshloop.memory.store import Filters, Hit, Memory, MemoryStore
+    from dshloop.memory.store import Filters, MemoryStore
 
 app = new_app("memory", "Remember, recall and manage memories.")
 
@@ -128,7 +130,7 @@ def recall(
         )
     if not hits:
         return Result([], notices=["no memory answers this"], exit_code=ExitCode.NOT_FOUND)
-    return Result([hit.as_json() for hit in hits], "\n".join(map(_block, hits)))
+    return Result([hit.as_json() for hit in hits], "\n".join(map(hit_block, hits)))
 
 
 @app.command("list", cls=Command)
@@ -162,7 +164,7 @@ def show(
     run = invocation(ctx)
     with _opened(run, store) as memories:
         memory = memories.get(memory_id)
-    return Result(memory.as_json(), _page(memory))
+    return Result(memory.as_json(), page(memory))
 
 
 @app.command(cls=Command)
@@ -181,7 +183,7 @@ def forget(
     ids = [memory.id for memory in done.memories]
     count = "1 memory" if len(ids) == 1 else f"{len(ids)} memories"
     lines = [f"{'would forget' if dry_run else 'forgot'} {count}"]
-    lines += [f"  {memory.id}  {_line(memory.title)}" for memory in done.memories]
+    lines += [f"  {memory.id}  {one_line(memory.title)}" for memory in done.memories]
     return Result(
         {
             "deleted": 0 if dry_run else len(ids),
@@ -205,7 +207,7 @@ def stats(ctx: typer.Context, store: Store = None) -> Result[dict[str, Any]]:
         found = memories.stats()
     lines = [f"{found.memories} memories in {found.where} ({found.store})"]
     lines += [f"  type     {name}: {number}" for name, number in found.types.items()]
-    lines += [f"  project  {_line(name)}: {number}" for name, number in found.projects.items()]
+    lines += [f"  project  {one_line(name)}: {number}" for name, number in found.projects.items()]
     return Result(found.as_json(), "\n".join(lines))
 
 
@@ -268,34 +270,3 @@ def _piped_text(run: Invocation) -> str:
     if buffer is None:
         return run.env.stdin.read().rstrip("\r\n")
     return decode(buffer.read(), Path("standard input")).value.rstrip("\r\n")
-
-
-def _block(hit: Hit) -> str:
-    """Lay out one hit: what it is, then its title, and its text where that says more."""
-    memory = hit.memory
-    lines = [f"{hit.score:.2f}  {memory.id}  {memory.type}  {_line(memory.project)}"]
-    lines.append(f"  {_line(memory.title)}")
-    text = _line(memory.content, 240)
-    if not text.startswith(_line(memory.title)):
-        lines.append(f"  {text}")
-    elif len(text) > len(_line(memory.title)):
-        lines[-1] = f"  {text}"
-    return "\n".join(lines)
-
-
-def _page(memory: Memory) -> str:
-    data = memory.as_json()
-    keys = ("id", "type", "project", "agent", "title", "concepts", "files", "created_at")
-    lines = []
-    for key in (*keys, "updated_at", "repeats"):
-        value = data[key]
-        text = ", ".join(value) if isinstance(value, list) else str(value or "")
-        if text:
-            lines.append(f"{key.replace('_at', ''):<9} {_line(text)}")
-    return "\n".join([*lines, "", memory.content])
-
-
-def _line(text: str, limit: int | None = None) -> str:
-    from dshloop.terminal import one_line
-
-    return one_line(text, limit)

@@ -1,0 +1,41 @@
+"""How memories look to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dshloop.terminal import one_line
+
+if TYPE_CHECKING:
+    from dshloop.memory.store import Hit, Memory
+
+
+def hit_block(hit: Hit) -> str:
+    """Lay out one hit: what it is, then its title, and its text where that says more."""
+    memory = hit.memory
+    lines = [f"{hit.score:.2f}  {memory.id}  {memory.type}  {one_line(memory.project)}"]
+    lines.append(f"  {one_line(memory.title)}")
+    text = one_line(memory.content, 240)
+    if not text.startswith(one_line(memory.title)):
+        lines.append(f"  {text}")
+    elif len(text) > len(one_line(memory.title)):
+        lines[-1] = f"  {text}"
+    return "\n".join(lines)
+
+
+def page(memory: Memory) -> str:
+    """Lay out one memory: its labels, then its text as it is."""
+    data = memory.as_json()
+    keys = ("id", "type", "project", "agent", "title", "concepts", "files", "created_at")
+    lines = []
+    for key in (*keys, "updated_at", "repeats"):
+        value = data[key]
+        text = ", ".join(value) if isinstance(value, list) else str(value or "")
+        if text:
+            lines.append(f"{key.replace('_at', ''):<9} {one_line(text)}")
+    return "\n".join([*lines, "", memory.content])
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+
+    return oneone_line(text, limit)
