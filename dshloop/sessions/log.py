@@ -166,6 +166,7 @@ class SessionLog(MemoryLog):
             held.enter_context(_hold(path, command, wait))
             transcript = read_transcript(path)
             require_writable(transcript)
+            _remove_drafts(path)
             log = cls._of(transcript, clock, command)
             log._held = held.pop_all()
         return log
@@ -335,6 +336,12 @@ def _name_once(draft: Path, path: Path) -> None:
         if path.exists():
             raise FileExistsError(errno.EEXIST, "it exists") from None
         draft.rename(path)
+
+
+def _remove_drafts(path: Path) -> None:
+    """Remove what a process left that was killed while it created the log."""
+    for draft in path.parent.glob(f".{LOG_NAME}.*.tmp"):
+        draft.unlink(missing_ok=True)
 
 
 def _keep_cut_lines(path: Path, descriptor: int, size: int) -> None:
