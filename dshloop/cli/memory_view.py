@@ -13,14 +13,10 @@ if TYPE_CHECKING:
 def hit_block(hit: Hit) -> str:
     """Lay out one hit: what it is, then its title, and its text where that says more."""
     memory = hit.memory
-    lines = [f"{hit.score:.2f}  {memory.id}  {memory.type}  {one_line(memory.project)}"]
-    lines.append(f"  {one_line(memory.title)}")
-    text = one_line(memory.content, 240)
-    if not text.startswith(one_line(memory.title)):
-        lines.append(f"  {text}")
-    elif len(text) > len(one_line(memory.title)):
-        lines[-1] = f"  {text}"
-    return "\n".join(lines)
+    head = f"{hit.score:.2f}  {memory.id}  {memory.type}  {one_line(memory.project)}"
+    title, text = one_line(memory.title), one_line(memory.content, 240)
+    lines = [text] if text.startswith(title) else [title, text]
+    return "\n  ".join([head, *lines])
 
 
 def page(memory: Memory) -> str:
@@ -34,8 +30,3 @@ def page(memory: Memory) -> str:
         if text:
             lines.append(f"{key.replace('_at', ''):<9} {one_line(text)}")
     return "\n".join([*lines, "", memory.content])
-
-
-def one_line(text: str, limit: int | None = None) -> str:
-
-    return oneone_line(text, limit)
