@@ -186,7 +186,7 @@ def _format(name: str) -> Format:
 def _converse(invoked: Invocation, options: RunOptions) -> Result[Any]:
     """Hold a conversation on the terminal; without one, say which command to use."""
     if not invoked.env.interactive or invoked.json:
-        raise PromptMissingError("there is no prompt, and the answer doesn't go to a terminal")
+        raise PromptMissingError("there is no prompt, and a conversation needs a terminal on both sides and no --json")
     from dshloop.cli.repl import converse
 
     ended = converse(invoked, options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dshloop.host.abort import DISPOSED, USER, AbortSignal, Cause
 from dshloop.host.inbox import Inbox, Target
 from dshloop.llm.messages import Message, ModelAdapter
-from dshloop.sessions.log import Session
+from dshloop.sessions.session import Session
 from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from dshloop.errors import SessionExistsError
 from dshloop.host.agent import Agent, AgentOptions
 from dshloop.llm.messages import ModelAdapter
-from dshloop.sessions.log import Session
+from dshloop.sessions.session import Session
 
 Setup = Callable[[Agent], Awaitable[Any] | Any]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, make_driver
+from dshloop.errors import SessionIdError
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
 from dshloop.host.engine import AgentHandle, CreateOptions, Host, ResumeOptions, Setup
@@ -16,8 +17,9 @@ from dshloop.loops import binding
 from dshloop.loops.binding import Binding, Stored
 from dshloop.paths import Places
 from dshloop.runs.stored import StoredSessions
-from dshloop.sessions.log import Clock, SessionLog
+from dshloop.sessions.log import SessionLog
 from dshloop.sessions.naming import encode_id, uuid7
+from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
 
 
@@ -67,6 +69,8 @@ class Conversation:
         cls, sessions: StoredSessions, options: RunOptions, clock: Clock
     ) -> Conversation:
         session_id = uuid7(clock()) if options.session_id is None else options.session_id
+        if session_id == "last":
+            raise SessionIdError('no session can be called "last", which stands for the newest')
         encode_id(session_id)
         choice = choose(options.driver)
         bound = Binding(binding.DEFAULT_LOOP, choice.name)

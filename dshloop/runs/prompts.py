@@ -21,6 +21,7 @@ def prompts(argument: str | None, stdin: TextIO | None, kind: Format) -> Iterato
     come, behind the argument's. Raises PROMPT_MISSING at once when there is nothing to say;
     PROMPT_LINE_INVALID when a bad line's turn has come.
     """
+    argument = argument if argument and argument.strip() else None
     if kind == "text":
         parts = (argument, None if stdin is None else _whole_text(stdin))
         found: Iterator[str] = iter(filter(None, ["\n\n".join(filter(None, parts))]))

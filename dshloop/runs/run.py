@@ -10,7 +10,7 @@ from typing import Any
 from dshloop.errors import DshloopError, ExitCode
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation, RunOptions
-from dshloop.sessions.log import Clock
+from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
 
 _EXIT_CODES = {

@@ -9,7 +9,8 @@ from dshloop.errors import SessionExistsError, SessionReadOnlyError
 from dshloop.files import shown
 from dshloop.paths import Places
 from dshloop.sessions.catalog import find, find_id
-from dshloop.sessions.log import Clock, SessionLog
+from dshloop.sessions.log import SessionLog
+from dshloop.sessions.session import Clock
 
 
 @dataclass(slots=True)

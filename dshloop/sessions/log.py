@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from dshloop.errors import (
     SessionExistsError,
@@ -23,86 +23,14 @@ from dshloop.errors import (
 from dshloop.files import shown, sync_folder, writing
 from dshloop.locks import hold
 from dshloop.paths import private_folder
-from dshloop.sessions.events import encode_line, new_event, new_header
+from dshloop.sessions.events import encode_line, new_header
 from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
+from dshloop.sessions.session import Clock, EventList
 from dshloop.transcripts.dsh import Transcript, read_transcript
-from dshloop.transcripts.header import Header, read_header
 from dshloop.transcripts.vocabulary import V0, Event
 
-Clock = Callable[[], float]
 
-
-class Session(Protocol):
-    """What an agent writes its life to: a log on disk or in memory.
-
-    ``events`` begins with the ``stored`` ones of earlier lives, if it was ``resumed``.
-    """
-
-    header: Header
-    events: list[Event]
-    resumed: bool
-    stored: int
-
-    def append(
-        self,
-        kind: str,
-        data: Any,
-        *,
-        surface_op: str | Mapping[str, Any] | None = None,
-        sources: Sequence[int] | None = None,
-        later: bool = False,
-    ) -> Event:
-        """Add one event and give it back; one for ``later`` is kept with the next other one."""
-        ...
-
-    def flush(self) -> None:
-        """Make everything appended so far last."""
-        ...
-
-    def close(self) -> None:
-        """Give the log free for others."""
-        ...
-
-
-class MemoryLog:
-    """A session that is not kept: for tests and for loops that are only tried out."""
-
-    def __init__(self, header: Mapping[str, Any], events: Sequence[Event], clock: Clock) -> None:
-        self.header = read_header(header)
-        self.events: list[Event] = list(events)
-        self.resumed = bool(events)
-        self.stored = len(events)
-        self._clock = clock
-
-    def append(
-        self,
-        kind: str,
-        data: Any,
-        *,
-        surface_op: str | Mapping[str, Any] | None = None,
-        sources: Sequence[int] | None = None,
-        later: bool = False,  # noqa: ARG002 - nothing is kept anyway
-    ) -> Event:
-        """Add one event and give it back."""
-        event = new_event(
-            kind,
-            data,
-            seq=len(self.events),
-            time=int(self._clock() * 1000),
-            surface_op=surface_op,
-            sources=sources,
-        )
-        self.events.append(event)
-        return event
-
-    def flush(self) -> None:
-        """Do nothing: there is no disk."""
-
-    def close(self) -> None:
-        """Do nothing: nobody else can want it."""
-
-
-class SessionLog(MemoryLog):
+class SessionLog(EventList):
     """A session on disk; use `create` or `open`, and `close` in the end.
 
     ``append`` has given the event to the system when it returns, so it outlives this process;
@@ -197,15 +125,12 @@ class SessionLog(MemoryLog):
         What is for ``later`` is written together with the next event that isn't, so that setting
         an agent up leaves no trace when nothing comes of it.
         """
-        event = super().append(kind, data, surface_op=surface_op, sources=sources)
-        try:
-            line = self._pending + encode_line(event)
-            if not later:
-                self._store(line)
-            self._pending = line if later else b""
-        except BaseException:
-            self.events.pop()
-            raise
+        event = self._next_event(kind, data, surface_op, sources)
+        lines = self._pending + encode_line(event)
+        if not later:
+            self._store(lines)
+        self._pending = lines if later else b""
+        self.events.append(event)
         return event
 
     def flush(self) -> None:

@@ -98,6 +98,7 @@ def test_a_session_is_named_resumed_and_refused_when_taken() -> None:
         (["hello", "--driver", "dsh"], 3, "DRIVER_UNAVAILABLE"),
         (["hello", "--resume", "nope"], 3, "SESSION_NOT_FOUND"),
         (["hello", "--resume", "last"], 3, "SESSION_NOT_FOUND"),
+        (["hello", "--driver", "fake", "--session-id", "last"], 2, "SESSION_ID_INVALID"),
         (["hello", "--driver", "fake", "--session-id", ""], 2, "SESSION_ID_INVALID"),
         (["hello", "--driver", "fake", "--session-id", "x" * 300], 2, "SESSION_ID_INVALID"),
         (["hello", "--resume", "a", "--session-id", "b"], 2, "USAGE"),

@@ -9,7 +9,7 @@ from typing import Any
 from dshloop.host.agent import Agent, AgentOptions
 from dshloop.llm.messages import Chunk, ModelRequest
 from dshloop.sessions.events import new_header
-from dshloop.sessions.log import MemoryLog
+from dshloop.sessions.session import MemoryLog
 
 Script = Sequence[Any]  # chunks, seconds to wait, an exception to raise
 

@@ -11,7 +11,7 @@ from dshloop.errors import SessionExistsError, SessionUnreadableError
 from dshloop.host.agent import Agent
 from dshloop.host.engine import CreateOptions, Engine, Host, ResumeOptions
 from dshloop.sessions.events import new_header
-from dshloop.sessions.log import MemoryLog
+from dshloop.sessions.session import MemoryLog
 from tests.transcripts.logs import event, turn
 
 

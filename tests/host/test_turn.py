@@ -10,7 +10,7 @@ import pytest
 
 from dshloop.host.agent import Agent
 from dshloop.llm.messages import user_message
-from dshloop.sessions.log import MemoryLog
+from dshloop.sessions.session import MemoryLog
 from tests.host.scripted import Scripted, agent_on, call, data_of, finish, kinds, text
 
 TURN = [

@@ -58,8 +58,9 @@ def test_nothing_to_say_is_a_usage_error_at_once(kind: str, data: bytes) -> None
     with pytest.raises(PromptMissingError) as caught:
         prompts(None, stdin(data), kind)  # type: ignore[arg-type]
     assert caught.value.exit_code == ExitCode.USAGE
-    with pytest.raises(PromptMissingError):
-        prompts("", None, kind)  # type: ignore[arg-type]
+    for argument in ("", " \n"):
+        with pytest.raises(PromptMissingError):
+            prompts(argument, None, kind)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
