@@ -8,6 +8,8 @@ On any failure or crash everything is as before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 from dshloop.errors import PluginNotFoundError, ProfileNotFoundError
 from dshloop.files import read_bytes
@@ -30,7 +32,7 @@ from dshloop.profiles.pnpm import fetch_with_pnpm, remove_with_pnpm
 from dshloop.profiles.rows import left_rows, taken_ids
 from dshloop.profiles.spec import PluginSpec, parse_spec
 from dshloop.profiles.stack import bundle_layers, find_bundle, user_layers
-from dshloop.profiles.stage import stage_beside
+from dshloop.profiles.stage import stage_for
 
 WAIT = 2.0  # seconds for another writer to finish before we refuse
 
@@ -74,10 +76,16 @@ def _changing(request: Request, work: Callable[[Journal], Outcome]) -> Outcome:
         return work(journal)
 
 
+def _stage(request: Request) -> AbstractContextManager[Path]:
+    """Give a stage beside the profile where that is of use and changes nothing by itself."""
+    there = request.profile.folder.parent.is_dir() and not request.dry_run
+    return stage_for(request.profile, beside=request.pnpm is not None or there)
+
+
 def _add(request: Request, journal: Journal, specs: Sequence[PluginSpec]) -> Outcome:
     profile, created = request.profile, not request.profile.exists
     manifest = read_manifest(profile)
-    with stage_beside(profile) as stage:
+    with _stage(request) as stage:
         fetch = fetch_with_pnpm if request.pnpm else fetch_local
         fetched = fetch(request, manifest, specs, stage)
         bundles = bundles_with(manifest.bundles, fetched.packages, manifest.dependencies)
@@ -115,7 +123,7 @@ def _remove(request: Request, journal: Journal, names: Sequence[str]) -> Outcome
             raise _not_there(request, manifest, name)
     gone = [_gone(request, manifest, groups, name) for name in dict.fromkeys(names)]
     left = left_rows(profile, names)
-    with stage_beside(profile) as stage:
+    with _stage(request) as stage:
         recorded = [name for name in dict.fromkeys(names) if name in groups]
         if request.pnpm and recorded:
             fetched = remove_with_pnpm(request, manifest, recorded, stage)

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from dshloop.files import writing
 from dshloop.locks import process_exists
@@ -22,8 +23,16 @@ COPIED = ("package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "node_modules
 
 
 @contextmanager
-def stage_beside(profile: Profile) -> Iterator[Path]:
-    """Make an empty stage beside a profile; it and folders made for it are gone afterwards."""
+def stage_for(profile: Profile, *, beside: bool) -> Iterator[Path]:
+    """Make an empty stage; it and folders made for it are gone afterwards.
+
+    ``beside`` puts it beside the profile, where pnpm needs it and moving into the profile is a
+    rename; else it is a temporary folder wherever the system has them.
+    """
+    if not beside:
+        with TemporaryDirectory(prefix="dshloop-") as temporary:
+            yield Path(temporary)
+        return
     parent = profile.folder.parent
     made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
     stage = parent / f"{STAGE}{os.getpid()}-{secrets.token_hex(4)}"

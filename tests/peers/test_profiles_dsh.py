@@ -146,6 +146,16 @@ def test_a_profile_made_here_is_dumped_and_booted(
     assert {name: after[name] for name in before} == before
 
 
+def test_a_template_profile_that_an_add_created_goes_on_in_dsh(tmp_path: Path, dsh: str) -> None:
+    home = Home(tmp_path / "home", dsh)
+    assert home.ours("plugin", "add", str(EXAMPLE), "--profile", "web").code == 0
+    theirs = home.dsh("--profile", "web", "--dump-config")
+    assert (theirs.returncode, theirs.stderr) == (0, "")
+    layer = home.ours("profile", "dump", "web").out
+    assert layer.startswith("# == hello-bundle\n- id: hello\n")
+    assert theirs.stdout.endswith(layer)
+
+
 def test_the_same_commands_leave_the_same_profile(
     tmp_path: Path, dsh: str, pnpm_folder: str
 ) -> None:

@@ -185,6 +185,15 @@ def test_one_command_is_one_entry_and_undo_brings_everything_back(request_: Requ
     assert contents(request_.places.dsh_home) == after
 
 
+def test_undo_on_a_fresh_home_leaves_no_home(tmp_path: Path) -> None:
+    places = places_in(tmp_path / "home")
+    archive = packed(package(tmp_path / "hello"))
+    request = Request(places, profile_at(places, "web"), tmp_path, {}, "test")
+    add_plugins(request, [str(archive)])
+    Journal(places.journal).undo()
+    assert not places.dsh_home.exists()
+
+
 def test_dry_run_shows_the_change_and_makes_none(request_: Request) -> None:
     package(request_.cwd / "hello")
     before = contents(request_.places.dsh_home.parent)
