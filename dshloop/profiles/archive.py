@@ -33,9 +33,11 @@ def unpack(archive: Path, into: Path) -> None:
         root = _root_depth(members)
         for member in members:
             parts = PurePosixPath(member.name).parts[root:]
-            if parts:
+            if member.isdir():
+                into.joinpath(*parts).mkdir(parents=True, exist_ok=True)
+            elif parts:
                 inner = member.replace(name="/".join(parts), deep=False)
-                tar.extract(inner, into, set_attrs=member.isfile(), filter="data")
+                tar.extract(inner, into, filter="data")
 
 
 @contextmanager

@@ -51,6 +51,19 @@ def test_the_folder_around_a_package_is_dropped(
     assert names(tmp_path / "out") == expected
 
 
+def test_modes_are_those_of_new_files_and_programs_stay_programs(tmp_path: Path) -> None:
+    packed = pack(
+        tmp_path / "a.tgz",
+        entry("package/package.json", mode=0o600),
+        entry("package/bin", b"", type=tarfile.DIRTYPE, mode=0o777),
+        entry("package/bin/x", mode=0o4777),
+    )
+    unpack(packed, tmp_path / "out")
+    (tmp_path / "new").mkdir()
+    assert (tmp_path / "out" / "bin").stat().st_mode == (tmp_path / "new").stat().st_mode
+    assert (tmp_path / "out" / "bin" / "x").stat().st_mode & 0o7777 == 0o755
+
+
 def test_an_uncompressed_archive_is_read_too(tmp_path: Path) -> None:
     packed = pack(tmp_path / "a.tar", entry("package/package.json", b"[1]"), mode="w")
     unpack(packed, tmp_path / "out")
