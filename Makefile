@@ -36,10 +36,12 @@ $(VENV)/.venv:
 
 $(VENV)/.run: $(VENV)/.venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m compileall -q dshloop
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m compileall -q dshloop
 	@touch $@ $(VENV)/.run
 
 clean:

@@ -163,7 +163,8 @@ def call(invocation: Invocation) -> Result[Any] | Stream | None:
         with command.make_context("dshloop", words, obj=invocation) as ctx:
             answer: Result[Any] | Stream | None = command.invoke(ctx)
             return answer
-    except typer.Exit:
+    except typer.Exit:  # an option that ends the run was met before the others were kept
+        invocation.json = invocation.json or _asks_for_json(invocation.words)
         return invocation.answer
     except typer.TyperException as fault:
         invocation.json = invocation.json or _asks_for_json(invocation.words)
