@@ -186,7 +186,9 @@ def _format(name: str) -> Format:
 def _converse(invoked: Invocation, options: RunOptions) -> Result[Any]:
     """Hold a conversation on the terminal; without one, say which command to use."""
     if not invoked.env.interactive or invoked.json:
-        raise PromptMissingError("there is no prompt, and a conversation needs a terminal on both sides and no --json")
+        raise PromptMissingError(
+            "there is no prompt, and a conversation needs a terminal on both sides and no --json"
+        )
     from dshloop.cli.repl import converse
 
     ended = converse(invoked, options)
@@ -255,14 +257,13 @@ def _cells(row: Row) -> tuple[str, ...]:
     from dshloop.terminal import one_line
 
     data, stored = row.as_json(), row.stored
-    known = "recorded" if stored.recorded else f"inferred ({stored.inferred_from})"
     return (
-        one_line(data["id"]),
+        one_line(row.short_id),
         data["updated_at"][:16].replace("T", " "),
         str(data["turns"]),
         "damaged" if data["fault"] else data["state"] or "",
         stored.loop,
         stored.driver or "-",
-        known,
+        data["binding"],
         one_line(data["title"], _TITLE_WIDTH),
     )

@@ -11,6 +11,7 @@ from dshloop.host.abort import DISPOSED, USER, AbortSignal, Cause
 from dshloop.host.inbox import Inbox, Target
 from dshloop.llm.messages import Message, ModelAdapter
 from dshloop.sessions.session import Session
+from dshloop.sessions.surface import Surface
 from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Listener = Callable[[Event], object]
 Status = Literal["idle", "running"]
+
+_REMEMBERED = frozenset({"turn/start", "request/header", "request/context"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,10 @@ class Agent:
         self.adapters = adapters
         self.inbox = Inbox(self.append)
         self.inbox.restore(session.events)
+        self.surface = Surface()
+        self.latest: dict[str, dict[str, Any]] = {}  # data of the newest event of some types
+        for event in session.events:
+            self._remember(event)
         self.status: Status = "idle"
         self.requests = 0  # made in this life
         self.fault: Exception | None = None  # what broke the last turn: a log that can't be written
@@ -76,9 +83,15 @@ class Agent:
         event = self.session.append(
             kind, data, surface_op=surface_op, sources=sources, later=not self._published
         )
+        self._remember(event)
         for listener in list(self._listeners):
             listener(event)
         return event
+
+    def _remember(self, event: Event) -> None:
+        self.surface.see(event)
+        if event["type"] in _REMEMBERED and isinstance(event["data"], dict):
+            self.latest[event["type"]] = event["data"]
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Have every new event given to ``listener``; call what comes back to end that."""

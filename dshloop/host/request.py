@@ -10,7 +10,6 @@ from typing import Any
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
 from dshloop.llm.messages import Assembly, Chunk, ModelRequest, assistant_message, failure
-from dshloop.sessions.surface import model_history
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ async def ask(agent: Agent, signal: AbortSignal, place: Mapping[str, int]) -> An
         provider=options.provider,
         model=options.model,
         system=options.system,
-        messages=model_history(agent.session.events),
+        messages=agent.surface.messages(),
         max_tokens=options.max_tokens,
     )
     exchange = _Exchange(agent, place)
@@ -119,30 +118,23 @@ def _record_header(agent: Agent) -> None:
     header: dict[str, Any] = {"config": config}
     if options.system is not None:
         header["system"] = options.system
-    last = _last(agent, "request/header")
     agent.requests += 1
-    reason = _header_reason(agent, last.get("header") if last else None, header)
+    reason = _header_reason(agent, header)
     if reason is not None:
         agent.append("request/header", {"header": header, "reason": reason})
     context = {"provider": options.provider, "model": options.model}
-    if _last(agent, "request/context") != context:
+    if agent.latest.get("request/context") != context:
         agent.append("request/context", context)
 
 
-def _header_reason(agent: Agent, last: object, header: Mapping[str, Any]) -> str | None:
+def _header_reason(agent: Agent, header: Mapping[str, Any]) -> str | None:
+    """Say why a header is recorded again; None when the last one still holds."""
+    last = agent.latest.get("request/header")
     if last is None:
         return "initial"
     if agent.requests == 1 and agent.session.resumed:
         return "resume"
-    return "change" if last != header else None
-
-
-def _last(agent: Agent, kind: str) -> dict[str, Any] | None:
-    for event in reversed(agent.session.events):
-        if event["type"] == kind:
-            data: dict[str, Any] = event["data"]
-            return data
-    return None
+    return "change" if last.get("header") != header else None
 
 
 def _no_model(agent_id: str) -> str:

@@ -91,7 +91,5 @@ class Turn:
 
 
 def _next_number(agent: Agent) -> int:
-    for event in reversed(agent.session.events):
-        if event["type"] == "turn/start":
-            return int(event["data"]["turn"]) + 1
-    return 1
+    last = agent.latest.get("turn/start", {}).get("turn")
+    return last + 1 if type(last) is int else 1

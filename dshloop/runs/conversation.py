@@ -164,6 +164,6 @@ def _choose_again(log: SessionLog, stored: Stored, typed: str | None) -> Choice:
 def _pinged(events: Sequence[Event]) -> bool:
     """Whether the newest request went to the provider that needs no model."""
     for event in reversed(events):
-        if event["type"] == "request/context":
+        if event["type"] == "request/context" and isinstance(event["data"], dict):
             return bool(event["data"].get("provider") == PING_PROVIDER)
     return False

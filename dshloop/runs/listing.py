@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,13 +20,17 @@ from dshloop.sessions.catalog import (
     summarize,
 )
 
+_MACHINE_MADE = re.compile(r"(session-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-")
+_SHORT_ID = 13  # characters: of a uuid7 the time in milliseconds
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One session in a list."""
+    """One session in a list; ``short_id`` is the beginning of its id that fits no other."""
 
     summary: Summary
     stored: Stored
+    short_id: str
 
     def as_json(self) -> dict[str, Any]:
         """Give the row as a JSON object; times are ISO 8601 in UTC."""
@@ -58,6 +64,7 @@ class Listing:
 def list_sessions(places: Places, cwd: Path | None, *, limit: int | None) -> Listing:
     """List sessions newest first: those of a working directory, or all when it is None."""
     everything = entries(places)
+    short = short_ids([entry.id for entry in everything])
     candidates = everything if cwd is None else entries_of(everything, cwd)
     rows: list[Row] = []
     looked_at = 0
@@ -67,9 +74,26 @@ def list_sessions(places: Places, cwd: Path | None, *, limit: int | None) -> Lis
         looked_at += 1
         summary = summarize(entry)
         if cwd is None or in_folder(summary, cwd):
-            rows.append(Row(summary, stored_of(summary)))
+            rows.append(Row(summary, stored_of(summary), short[entry.id]))
     left_out = len(candidates) - looked_at
     return Listing(rows, left_out, len(everything) - len(rows) - left_out)
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Shorten the ids that were made by a machine to what tells them apart; keep chosen names."""
+    ordered = sorted(set(ids))
+    short = {}
+    for before, each, after in zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False):
+        shared = max(_shared_length(each, before), _shared_length(each, after))
+        machine_made = _MACHINE_MADE.match(each)
+        length = max(_SHORT_ID, shared + 1) if machine_made else len(each)
+        short[each] = each[:length].rstrip("-")
+    return short
+
+
+def _shared_length(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def stored_of(summary: Summary) -> Stored:

@@ -10,27 +10,32 @@ from dshloop.transcripts.vocabulary import Event
 _BOUNDS = (("start", "end"), ("startSeq", "endSeq"))
 
 
-def surface(events: Iterable[Event]) -> list[Event]:
-    """Give the surface events; one that replaces others stands where they stood."""
-    nodes: list[Event] = []
-    for event in events:
+class Surface:
+    """The surface nodes of the events seen so far; a replacement takes the place of others."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.nodes: list[Event] = []
+        for event in events:
+            self.see(event)
+
+    def see(self, event: Event) -> None:
+        """Take one event, in order, into account."""
         operation = event.get("surfaceOp")
         if operation == "append":
-            nodes.append(event)
+            self.nodes.append(event)
         elif isinstance(operation, Mapping):
-            nodes = _replace(nodes, operation, event)
-    return nodes
+            self.nodes = _replace(self.nodes, operation, event)
 
-
-def model_history(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Give the messages of the surface, without answers that are empty."""
-    messages = (_message(event) for event in surface(events))
-    return [message for message in messages if message is not None]
+    def messages(self) -> list[dict[str, Any]]:
+        """Give the messages that the model is shown: all but answers that are empty."""
+        found = (_message(node) for node in self.nodes)
+        return [message for message in found if message is not None]
 
 
 def _message(event: Event) -> dict[str, Any] | None:
-    data = event["data"]
-    message: Any = data if event["type"] == "user/message" else data.get("message")
+    message = event["data"]
+    if event["type"] != "user/message" and isinstance(message, dict):
+        message = message.get("message")
     if not isinstance(message, dict):
         return None
     if event["type"] == "assistant/message" and not message.get("content"):

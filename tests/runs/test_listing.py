@@ -9,7 +9,7 @@ import pytest
 
 from dshloop.paths import Places
 from dshloop.runs.conversation import RunOptions
-from dshloop.runs.listing import iso, list_sessions
+from dshloop.runs.listing import iso, list_sessions, short_ids
 from dshloop.runs.run import run_session
 from tests.transcripts.logs import HEADER, turn, write
 
@@ -53,3 +53,15 @@ def test_recorded_and_inferred_bindings_are_told_apart(places: Places) -> None:
 def test_times() -> None:
     assert iso(0.25) == "1970-01-01T00:00:00.250Z"
     assert iso(1e18) == "1970-01-01T00:00:00.000Z"
+
+
+def test_ids_are_shortened_to_what_tells_them_apart() -> None:
+    one, two = "01a22cbe-ce9e-7be1-8439-20019ce04b6d", "01a22cbe-ce9e-7be2-8439-20019ce04b6d"
+    other, named = "session-e4679602-87c5-4646-8805-919de30561f1", "my-very-long-session-name"
+    assert short_ids([one, two, other, named]) == {
+        one: "01a22cbe-ce9e-7be1",
+        two: "01a22cbe-ce9e-7be2",
+        other: "session-e4679",
+        named: named,
+    }
+    assert short_ids([one]) == {one: "01a22cbe-ce9e"}

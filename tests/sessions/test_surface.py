@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dshloop.sessions.surface import model_history, surface
+from dshloop.sessions.surface import Surface
 from tests.transcripts.logs import event
 
 
@@ -19,7 +19,7 @@ def test_a_replacement_stands_where_the_replaced_stood() -> None:
         said(4, "summary", {"op": "replace", "start": 0, "end": 2}),
         said(5, "d"),
     ]
-    assert [node["seq"] for node in surface(events)] == [4, 3, 5]
+    assert [node["seq"] for node in Surface(events).nodes] == [4, 3, 5]
 
 
 def test_empty_answers_are_not_in_the_history() -> None:
@@ -30,4 +30,4 @@ def test_empty_answers_are_not_in_the_history() -> None:
         event("assistant/message", 1, {**place, "message": {"content": []}}, surfaceOp="append"),
         event("assistant/message", 2, {**place, "message": full}, surfaceOp="append"),
     ]
-    assert model_history(events) == [{"role": "user", "text": "a"}, full]
+    assert Surface(events).messages() == [{"role": "user", "text": "a"}, full]
