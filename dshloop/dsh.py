@@ -31,10 +31,14 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: exit status and what it wrote (empty where that went to a file)."""
+    """How a program ended: exit status and what it wrote (empty where that went to a file).
+
+    ``errors`` is its stderr where that was asked for apart.
+    """
 
     status: int
     output: str
+    errors: str = ""
 
 
 def find_program(name: str, variables: Mapping[str, str]) -> Program | None:
@@ -75,11 +79,13 @@ def run_program(
     cwd: Path | None = None,
     log: IO[bytes] | None = None,
     timeout: float | None = None,
+    apart: bool = False,
 ) -> Ended:
     """Run a program to its end, stdin closed, stdout and stderr together into ``log``.
 
-    Without ``log`` the output is captured. Raises ProgramFailedError (PROGRAM_FAILED) when it
-    can't be started or passes ``timeout`` seconds; a nonzero status is the caller's to judge.
+    Without ``log`` the output is captured; ``apart`` captures stderr on its own. Raises
+    ProgramFailedError (PROGRAM_FAILED) when it can't be started or passes ``timeout`` seconds; a
+    nonzero status is the caller's to judge.
     """
     import subprocess
 
@@ -88,7 +94,7 @@ def run_program(
             [str(program.path), *args],
             stdin=subprocess.DEVNULL,
             stdout=log if log is not None else subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE if apart else subprocess.STDOUT,
             cwd=cwd,
             env=dict(variables),
             timeout=timeout,
@@ -98,7 +104,11 @@ def run_program(
         raise ProgramFailedError(
             f"{program.name} could not be run: {fault}", path=str(program.path)
         ) from fault
-    return Ended(done.returncode, (done.stdout or b"").decode("utf-8", "replace"))
+    return Ended(done.returncode, _text(done.stdout), _text(done.stderr))
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")
 
 
 def _separator() -> str:

@@ -2,7 +2,8 @@
 
 Order: bundles of the manifest, profile patch, home patch, --patch files (dsh-profiles 3). What
 dsh 0.2.1 skips with a line on stderr is skipped here in the same words; what ends its command
-ends ours. Bundles are looked up as Node does, without the folders Node itself calls deprecated.
+ends ours. Bundles are looked up in the user's dsh first (`inbox`), then as Node does from the
+profile, without the folders Node itself calls deprecated.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from dshloop.dsh_yaml.stringify import stringify
 from dshloop.errors import BundleInvalidError, FailedError
 from dshloop.files import read_bytes
 from dshloop.profiles.bundle import Package, declared_patches, inside
+from dshloop.profiles.inbox import Found, Inbox, Unusable
 from dshloop.profiles.layers import Layer, LayerKind, read_bundle_layer, read_layer
 from dshloop.profiles.layout import Profile, read_manifest
 from dshloop.profiles.patch import Composer
@@ -46,14 +49,18 @@ class Stack:
 
 
 def stack_layers(
-    profile: Profile, *, patches: Sequence[Path] = (), bundles_only: bool = False
+    profile: Profile,
+    *,
+    patches: Sequence[Path] = (),
+    bundles_only: bool = False,
+    inbox: Inbox | None = None,
 ) -> Stack:
     """Read all layers of a profile; ``bundles_only`` as dsh's --dump-default-config.
 
-    Raises what the manifest and the user's own patch files have wrong; bundles never raise.
+    ``inbox`` gives the bundles of the user's dsh, which are skipped without it. Raises what the manifest and the user's own patch files have wrong; bundles never raise.
     """
     manifest = read_manifest(profile)
-    layers, skipped = bundle_layers(profile, manifest.bundles)
+    layers, skipped = bundle_layers(profile, manifest.bundles, inbox=inbox)
     if not bundles_only:
         layers += user_layers(profile)
         layers += [read_layer(path) for path in patches]
@@ -70,14 +77,21 @@ def user_layers(profile: Profile) -> list[Layer]:
 
 
 def bundle_layers(
-    profile: Profile, bundles: Sequence[Any], find: Finder | None = None
+    profile: Profile,
+    bundles: Sequence[Any],
+    find: Finder | None = None,
+    *,
+    inbox: Inbox | None = None,
 ) -> tuple[list[Layer], list[Skipped]]:
-    """Read the layers of a bundle list; ``find`` gives a bundle's folder, by default as Node."""
+    """Read the layers of a bundle list; ``find`` gives a bundle's folder, by default as Node.
+
+    What ``inbox`` knows comes from there, even when the profile has a copy (dsh-profiles 2).
+    """
     layers: list[Layer] = []
     skipped: list[Skipped] = []
-    for bundle in bundles:
+    for bundle, own in zip(bundles, inbox.find(bundles) if inbox else repeat(None), strict=False):
         try:
-            layers.append(_bundle_layer(profile, bundle, find))
+            layers.append(_bundle_layer(profile, bundle, find, own))
         except _SkippedBundle as fault:
             skipped.append(Skipped(bundle, str(fault)))
     return layers, skipped
@@ -102,7 +116,13 @@ class _SkippedBundle(Exception):  # noqa: N818 - never leaves this module
     pass
 
 
-def _bundle_layer(profile: Profile, bundle: Any, find: Finder | None) -> Layer:
+def _bundle_layer(
+    profile: Profile, bundle: Any, find: Finder | None, own: Found | None = None
+) -> Layer:
+    if isinstance(own, Layer):
+        return own
+    if isinstance(own, Unusable):
+        raise _SkippedBundle(own.reason)
     if not isinstance(bundle, str):
         from dshloop.profiles.wording import received
 
@@ -110,7 +130,7 @@ def _bundle_layer(profile: Profile, bundle: Any, find: Finder | None) -> Layer:
             "TypeError [ERR_INVALID_ARG_TYPE]: "
             f'The "request" argument must be of type string. Received {received(bundle)}'
         )
-    folder = find(bundle) if find else find_bundle(profile.folder, bundle)
+    folder = own or (find(bundle) if find else find_bundle(profile.folder, bundle))
     if folder is None:
         raise _SkippedBundle(
             f'Error: dsh: cannot resolve profile bundle "{bundle}" from the dsh installation or '
