@@ -57,7 +57,8 @@ def stack_layers(
 ) -> Stack:
     """Read all layers of a profile; ``bundles_only`` as dsh's --dump-default-config.
 
-    ``inbox`` gives the bundles of the user's dsh, which are skipped without it. Raises what the manifest and the user's own patch files have wrong; bundles never raise.
+    ``inbox`` gives the bundles of the user's dsh, which are skipped without it. Raises what the
+    manifest and the user's own patch files have wrong; bundles never raise.
     """
     manifest = read_manifest(profile)
     layers, skipped = bundle_layers(profile, manifest.bundles, inbox=inbox)
