@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.inbox import notices as dsh_notices
+from dshloop.cli.inbox import user_inbox
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import ProfileCommand, invocation, new_app
 from dshloop.result import Caution, Document, Result, Table, View
 
 if TYPE_CHECKING:
     from dshloop.profiles.changing import Outcome, PluginChange, Request
+    from dshloop.profiles.inbox import Inbox
     from dshloop.profiles.layout import Profile
 
 app = new_app("plugin", "Add, remove and list the plugins of a profile.", profile=True)
@@ -54,10 +57,11 @@ def add(
     from dshloop.profiles.install import add_plugins
 
     run = invocation(ctx)
-    request = _request(run, writing=True, dry_run=dry_run, force=force)
-    with run.progress(f"adding to {request.profile.name}"):
-        outcome = add_plugins(request, specs)
-    return _result(outcome, _after_add(outcome))
+    with user_inbox(run, silent=True) as inbox:
+        request = _request(run, writing=True, dry_run=dry_run, force=force, inbox=inbox)
+        with run.progress(f"adding to {request.profile.name}"):
+            outcome = add_plugins(request, specs)
+    return _result(outcome, [*dsh_notices(inbox), *_after_add(outcome)])
 
 
 @app.command(cls=ProfileCommand)
@@ -105,7 +109,12 @@ def _meant(run: Invocation, *, writing: bool = False) -> Profile:
 
 
 def _request(
-    run: Invocation, *, writing: bool, dry_run: bool = False, force: bool = False
+    run: Invocation,
+    *,
+    writing: bool,
+    dry_run: bool = False,
+    force: bool = False,
+    inbox: Inbox | None = None,
 ) -> Request:
     from dshloop.dsh import find_program
     from dshloop.profiles.changing import Request
@@ -120,6 +129,7 @@ def _request(
         find_program("pnpm", variables),
         dry_run,
         force,
+        inbox,
     )
 
 

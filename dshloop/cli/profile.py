@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.complete import profile_names
+from dshloop.cli.inbox import notices, user_inbox
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import ProfileCommand, invocation, new_app
 from dshloop.errors import ExitCode, UsageError
@@ -103,8 +104,15 @@ def show(ctx: typer.Context, name: Name = None) -> Result[dict[str, Any]]:
     """Show the layers of a profile, what dsh would skip, and how many rows come out."""
     from dshloop.profiles.view import show_profile
 
-    view = show_profile(_meant(invocation(ctx), name))
-    return Result(view.as_json(), view.as_text(), warnings=list(_warned(view.composition)))
+    run = invocation(ctx)
+    with user_inbox(run) as inbox:
+        view = show_profile(_meant(run, name), inbox)
+    return Result(
+        view.as_json(),
+        view.as_text(),
+        notices=notices(inbox),
+        warnings=list(_warned(view.composition)),
+    )
 
 
 @app.command(cls=ProfileCommand)
@@ -131,7 +139,8 @@ def dump(
     run = invocation(ctx)
     profile = _meant(run, name)
     patches = [_path(run, text) for text in patch or ()]
-    stack = stack_layers(profile, patches=patches, bundles_only=default)
+    with user_inbox(run) as inbox:
+        stack = stack_layers(profile, patches=patches, bundles_only=default, inbox=inbox)
     composition = compose(stack.layers)
     text = dump_text(composition)
     skipped = [{"bundle": one.bundle, "reason": one.reason} for one in stack.skipped]
@@ -139,6 +148,7 @@ def dump(
     return Result(
         data,
         Document(text),
+        notices=notices(inbox),
         warnings=list(_cautions(stack, composition)),
         exit_code=ExitCode.FAILED if strict and skipped else ExitCode.DONE,
     )

@@ -12,6 +12,7 @@ from dshloop.files import shown
 from dshloop.journal import Change, Content, Link, Tree, tree_state
 from dshloop.paths import Places
 from dshloop.profiles.bundle import Package
+from dshloop.profiles.inbox import Inbox
 from dshloop.profiles.layout import Manifest, Profile
 
 State = Literal["added", "updated", "unchanged", "removed"]
@@ -29,6 +30,7 @@ class Request:
     pnpm: Program | None = None
     dry_run: bool = False
     force: bool = False
+    inbox: Inbox | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ def _check(request: Request, after: Manifest, packages: Sequence[Package]) -> li
     active = [package.name for package in packages if package.name in after.bundles]
     others = [bundle for bundle in after.bundles if bundle not in active]
     newcomers, _ = bundle_layers(request.profile, active, folders.get)
-    layers, _ = bundle_layers(request.profile, others)
+    layers, _ = bundle_layers(request.profile, others, inbox=request.inbox)
     taken = taken_ids([*layers, *user_layers(request.profile)], newcomers)
     if taken and not request.force:
         raise taken[0].as_error(taken)

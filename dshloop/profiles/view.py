@@ -14,6 +14,7 @@ from dshloop.profiles.layout import Profile, profile_at, profile_names, read_man
 
 if TYPE_CHECKING:
     from dshloop.profiles.compose import Composition
+    from dshloop.profiles.inbox import Inbox
     from dshloop.profiles.stack import Stack
 
 
@@ -117,12 +118,15 @@ def list_profiles(places: Places, default: str | None) -> list[ProfileLine]:
     return [_profile_line(profile_at(places, name), default) for name in profile_names(places)]
 
 
-def show_profile(profile: Profile) -> ProfileView:
-    """Compose a profile. Raises what its manifest or its own patch files have wrong."""
+def show_profile(profile: Profile, inbox: Inbox | None = None) -> ProfileView:
+    """Compose a profile, with the bundles of the user's dsh.
+
+    Raises what its manifest or its own patch files have wrong.
+    """
     from dshloop.profiles.compose import compose
     from dshloop.profiles.stack import stack_layers
 
-    stack = stack_layers(profile)
+    stack = stack_layers(profile, inbox=inbox)
     return ProfileView(profile, read_manifest(profile).bundles, stack, compose(stack.layers))
 
 
