@@ -51,7 +51,9 @@ def test_profiles_are_offered_in_both_places() -> None:
         assert "mine" in complete(*words)
         assert "web" in complete(*words)
     assert complete("plugin", "list", "--profile", "mi") == ["mine"]
-    assert complete("plugin", "list", "--profile=mi") == ["mine"]
+    assert complete("plugin", "list", "--profile=mi") == ["--profile=mine"]
+    assert complete("plugin", "list", "--profile", "=", "mi") == ["mine"]
+    assert "mine" in complete("plugin", "list", "--profile", "=")
 
 
 def test_profiles_of_a_named_home_are_offered(tmp_path: Path) -> None:
@@ -86,7 +88,9 @@ def test_tab_completes_in_a_real_shell(name: str, typed: str, tmp_path: Path) ->
     dshloop("profile", "create", "mine", "--template", "empty")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     kept = {key: os.environ[key] for key in ("HOME", "DSH_HOME", "DSHLOOP_DATA", "DSHLOOP_CONFIG")}
-    with terminal(command, cwd=tmp_path, variables={**kept, "PATH": path}, columns=150) as screen:
+    with terminal(
+        ["env", f"PATH={path}", *command], cwd=tmp_path, variables=kept, columns=150
+    ) as screen:
         screen.type(f"{source} {SCRIPTS / script}; echo rea''dy")
         screen.press("Enter")
         screen.wait("\nready")
