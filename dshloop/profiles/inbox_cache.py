@@ -17,9 +17,10 @@ from dshloop.dsh import Program
 from dshloop.errors import DshloopError, LockHeldError, ProgramFailedError, WriteFailedError
 from dshloop.files import digest, read_bytes, replace_file
 from dshloop.paths import Places, private_folder
+from dshloop.profiles.difference import from_plain, plain
 from dshloop.profiles.inbox import Found, Unusable, age_notices, askable
-from dshloop.profiles.inbox_learn import Learned, learn, learned_layer
 from dshloop.profiles.installation import Installation
+from dshloop.profiles.learned import Learned, learned_layer
 
 SCHEMA = 1
 WAIT = 120.0  # seconds for another process that is learning
@@ -35,8 +36,6 @@ class Record:
 
     def as_bytes(self) -> bytes:
         """Give the file's content."""
-        from dshloop.profiles.difference import plain
-
         value = {
             "schema": SCHEMA,
             "files": self.key,
@@ -49,8 +48,6 @@ class Record:
 
 def read_record(path: Path, key: list[list[str | int]]) -> Record | None:
     """Read what was learned of the dsh with this key; None when that can't be had."""
-    from dshloop.profiles.difference import from_plain
-
     try:
         value = from_plain(read_bytes(path) or b"null")
         if value["schema"] != SCHEMA or value["files"] != key:
@@ -122,6 +119,7 @@ class LearnedInbox:
 
         from dshloop.dsh import version_of
         from dshloop.profiles.inbox_ask import Questions
+        from dshloop.profiles.inbox_learn import learn
 
         record = read_record(self.path, self._key)
         if record is None or not record.learned.knows(names):
