@@ -11,7 +11,7 @@ from dshloop.errors import ConfigInvalidError, SettingUnknownError
 from dshloop.paths import Places
 
 if TYPE_CHECKING:
-    from dshloop.journal import Change
+    from dshloop.journal import Change, Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,12 @@ def plan_unset(places: Places, key: str) -> Change:
     return _planned(config, lambda text: unset_value(text, key.split(".")))
 
 
-def write_config(places: Places, change: Change, *, command: str) -> None:
+def write_config(journal: Journal, change: Change, *, command: str) -> None:
     """Make a planned change as one journal entry; CHANGED_SINCE_READ when the file moved on."""
-    from dshloop.journal import Journal
     from dshloop.paths import private_folder
 
-    private_folder(places.config)
-    Journal(places.journal).record(command, [change])
+    private_folder(change.path.parent)
+    journal.record(command, [change])
 
 
 def _planned(config: Config, edit: Callable[[str], str]) -> Change:

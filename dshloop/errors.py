@@ -249,7 +249,9 @@ class PnpmMissingError(PeerUnreachableError):
     """The work needs pnpm, which is not on PATH."""
 
     code = "PNPM_MISSING"
-    hint = "Install Node.js and pnpm (npm install --global pnpm); dshloop doctor shows what is found."
+    hint = (
+        "Install Node.js and pnpm (npm install --global pnpm); dshloop doctor shows what is found."
+    )
 
 
 class PnpmFailedError(FailedError):

@@ -54,7 +54,7 @@ class Redacted(NamedTuple):
     """A value without its secrets, and how many there were."""
 
     value: Any
-    count: int
+    found: int
 
 
 def redact_text(text: str) -> str:
@@ -69,10 +69,10 @@ def redact(value: Any) -> Redacted:
     if isinstance(value, dict):
         parts = {key: _member(key, member) for key, member in value.items()}
         made = {key: part.value for key, part in parts.items()}
-        return Redacted(made, sum(part.count for part in parts.values()))
+        return Redacted(made, sum(part.found for part in parts.values()))
     if isinstance(value, (list, tuple)):
         items = [redact(item) for item in value]
-        return Redacted([item.value for item in items], sum(item.count for item in items))
+        return Redacted([item.value for item in items], sum(item.found for item in items))
     return Redacted(value, 0)
 
 

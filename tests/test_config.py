@@ -9,6 +9,7 @@ import pytest
 
 from dshloop.config import SETTINGS, plan_set, read_config, write_config
 from dshloop.errors import ConfigInvalidError, SettingUnknownError
+from dshloop.journal import Journal
 from dshloop.paths import Places
 
 
@@ -57,6 +58,6 @@ def test_unknown_settings_offer_the_near_one(places: Places) -> None:
 
 
 def test_the_written_file_is_private(places: Places) -> None:
-    write_config(places, plan_set(places, "profile", "web"), command="test")
+    write_config(Journal(places.journal), plan_set(places, "profile", "web"), command="test")
     assert stat.S_IMODE(places.config_file.stat().st_mode) == 0o600
     assert read_config(places).get("profile") == "web"

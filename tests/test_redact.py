@@ -64,9 +64,9 @@ def test_private_keys_go_even_when_cut() -> None:
 
 
 def test_values_under_telling_keys_go_whole_and_are_counted() -> None:
-    found = redact({"api_key": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "n": [1, SECRETS[0]], "key": "k" * 30})
-    assert found.value == {"api_key": MARK, "n": [1, MARK], "key": "k" * 30}
-    assert found.count == 2
+    done = redact({"api_key": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "n": [1, SECRETS[0]], "key": "k" * 30})
+    assert done.value == {"api_key": MARK, "n": [1, MARK], "key": "k" * 30}
+    assert done.found == 2
 
 
 @pytest.mark.parametrize(

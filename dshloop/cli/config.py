@@ -81,7 +81,7 @@ def _write(run: Invocation, change: Change, key: str, *, dry_run: bool) -> Resul
         diff = Plan((change,)).diff()
         return Result({**data, "dry_run": True, "diff": diff}, Document(diff))
     if changed:
-        write_config(run.places, change, command=run.command)
+        write_config(run.journal, change, command=run.command)
     return Result(
         data, notices=[f"{'changed' if changed else 'nothing to change in'} {change.path}"]
     )

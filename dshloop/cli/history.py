@@ -14,7 +14,7 @@ from dshloop.cli.params import Command, ProfileCommand, invocation, new_app
 from dshloop.result import Caution, Document, Result, Table
 
 if TYPE_CHECKING:
-    from dshloop.journal import Entry, Journal, Plan
+    from dshloop.journal import Entry, Plan
     from dshloop.paths import Places
 
 app = new_app("history", "List, take back and redo the changes made by dshloop.")
@@ -22,8 +22,7 @@ app = new_app("history", "List, take back and redo the changes made by dshloop."
 
 def _entry_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
     """Offer the ids of the entries, the newest first."""
-    run = ctx.find_object(Invocation)
-    entries = _journal(run).entries()
+    entries = invocation(ctx).history.entries()
     return [(e.id, e.command) for e in entries if e.id.startswith(incomplete)]
 
 
@@ -52,7 +51,7 @@ def history(
     With --profile, only those that changed something in that profile.
     """
     run = invocation(ctx)
-    journal = _journal(run)
+    journal = run.history
     places = run.places
     entries = journal.entries(under=places.profiles / run.profile if run.profile else None)
     shown = entries[:limit]
@@ -78,10 +77,10 @@ def undo(
     Refuses (exit 4) when one of its files was changed since.
     """
     run = invocation(ctx)
-    journal = _journal(run)
     if dry_run:
+        journal = run.history
         return _planned(journal.to_undo(entry_id), journal.plan_undo(entry_id))
-    return _turned(run, journal, journal.undo(entry_id), "took back")
+    return _turned(run, run.journal.undo(entry_id), "took back")
 
 
 @app.command(cls=Command)
@@ -93,16 +92,10 @@ def redo(
     Refuses (exit 4) when one of its files was changed since.
     """
     run = invocation(ctx)
-    journal = _journal(run)
     if dry_run:
+        journal = run.history
         return _planned(journal.to_redo(entry_id), journal.plan_redo(entry_id))
-    return _turned(run, journal, journal.redo(entry_id), "made again")
-
-
-def _journal(run: Invocation) -> Journal:
-    from dshloop.journal import Journal
-
-    return Journal(run.places.journal)
+    return _turned(run, run.journal.redo(entry_id), "made again")
 
 
 def _planned(entry: Entry, plan: Plan) -> Result[dict[str, Any]]:
@@ -110,14 +103,13 @@ def _planned(entry: Entry, plan: Plan) -> Result[dict[str, Any]]:
     return Result({**entry.as_json(), "dry_run": True, "diff": diff}, Document(diff))
 
 
-def _turned(run: Invocation, journal: Journal, entry: Entry, verb: str) -> Result[dict[str, Any]]:
+def _turned(run: Invocation, entry: Entry, verb: str) -> Result[dict[str, Any]]:
     notices = [f"{verb} {entry.id}: {entry.command}"]
     notices += [f"  {_short(path, run.places)}" for path in entry.paths]
     advice = entry.note.get("advice")
     return Result(
         {**entry.as_json(), "dry_run": False},
         notices=[*notices, str(advice)] if advice else notices,
-        warnings=[Caution(one.message, code="RECOVERED") for one in journal.recovered],
     )
 
 

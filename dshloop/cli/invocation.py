@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dshloop.environment import Environment
 from dshloop.paths import Places, find_places
-from dshloop.result import Result
+from dshloop.result import Caution, Result
 
 if TYPE_CHECKING:
     from dshloop.config import Config
+    from dshloop.journal import Journal
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Invocation:
     profile: str | None = None
     words: tuple[str, ...] = ()
     answer: Result[Any] | None = None
+    _journal: Journal | None = field(default=None, repr=False)
 
     @property
     def places(self) -> Places:
@@ -48,8 +50,34 @@ class Invocation:
 
     @property
     def command(self) -> str:
-        """The command as typed, for the journal and for lock owners."""
-        return " ".join(("dshloop", *self.words))
+        """The command as typed, for the journal and for lock owners; without secrets."""
+        from dshloop.redact import redact_text
+
+        return redact_text(" ".join(("dshloop", *self.words)))
+
+    @property
+    def journal(self) -> Journal:
+        """The journal for this run's changes.
+
+        Asked for by writers only: the first time, it puts in order what a killed command left.
+        """
+        if self._journal is None:
+            self._journal = self.history
+            self._journal.recover()
+        return self._journal
+
+    @property
+    def history(self) -> Journal:
+        """The journal for those who only read it: nothing is put in order."""
+        from dshloop.journal import Journal
+
+        return Journal(self.places.journal, clock=self.env.clock)
+
+    @property
+    def recovered(self) -> list[Caution]:
+        """What was put in order, to be told beside the answer."""
+        done = self._journal.recovered if self._journal else []
+        return [Caution(one.message, code="RECOVERED") for one in done]
 
     @contextmanager
     def progress(self, message: str) -> Iterator[None]:

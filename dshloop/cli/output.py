@@ -26,10 +26,11 @@ class Output:
         self.quiet = invocation.quiet
         self.verbose = invocation.verbose
         self.color = invocation.env.color and not invocation.no_color
+        self.recovered = invocation.recovered
 
     def result(self, result: Result[Any]) -> int:
         """Write one result; give its exit code."""
-        self._warnings(result.warnings)
+        self._warnings([*self.recovered, *result.warnings])
         if self.json:
             _write_utf8(self.env.stdout, json_text(result.data) + "\n")
         else:
@@ -49,6 +50,7 @@ class Output:
     def error(self, error: DshloopError, fault: Exception | None = None) -> int:
         """Write an error to stderr, as one JSON line with --json; give its exit code."""
         stderr = self.env.stderr
+        self._warnings(self.recovered)
         if self.json:
             _write_utf8(stderr, json_text({"error": error.as_json()}) + "\n")
         else:

@@ -122,6 +122,7 @@ def _request(
     variables = run.env.variables
     return Request(
         run.places,
+        run.history if dry_run else run.journal,
         _meant(run, writing=writing),
         run.env.cwd,
         variables,
@@ -134,7 +135,6 @@ def _request(
 
 
 def _result(outcome: Outcome, notices: list[str]) -> Result[dict[str, Any]]:
-    healed = [f"healed what an interrupted command left: {command}" for command in outcome.healed]
     view: View = "\n".join(_line(outcome, plugin) for plugin in outcome.plugins)
     if outcome.dry_run:
         view, notices = Document(outcome.diff), ["dry run: nothing was changed"]
@@ -147,7 +147,7 @@ def _result(outcome: Outcome, notices: list[str]) -> Result[dict[str, Any]]:
         )
         for row in outcome.left
     ]
-    return Result(outcome.as_json(), view, notices=[*healed, *notices], warnings=[*cautions, *left])
+    return Result(outcome.as_json(), view, notices=notices, warnings=[*cautions, *left])
 
 
 def _line(outcome: Outcome, plugin: PluginChange) -> str:

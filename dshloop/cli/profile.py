@@ -72,7 +72,7 @@ def create(
 
     run = invocation(ctx)
     profile, bundles = create_profile(
-        run.places, name, template=template, command=run.command, cwd=run.env.cwd
+        run.places, run.journal, name, template=template, command=run.command, cwd=run.env.cwd
     )
     data = {"name": name, "folder": str(profile.folder), "bundles": list(bundles)}
     layers = ", ".join(bundles) or "no bundles"
@@ -94,7 +94,7 @@ def use(
 
     run = invocation(ctx)
     find_profile(run.places, name)
-    write_config(run.places, plan_set(run.places, "profile", name), command=run.command)
+    write_config(run.journal, plan_set(run.places, "profile", name), command=run.command)
     data = {"profile": name, "config": str(run.places.config_file)}
     return Result(data, f"{name} is the default profile now (in {run.places.config_file})")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from dshloop.dsh import Program
 from dshloop.files import shown
-from dshloop.journal import Change, Content, Link, Tree, tree_state
+from dshloop.journal import Change, Content, Journal, Link, Tree, tree_state
 from dshloop.paths import Places
 from dshloop.profiles.bundle import Package
 from dshloop.profiles.inbox import Inbox
@@ -23,6 +23,7 @@ class Request:
     """One change of one profile's plugins: where, for which command, with what at hand."""
 
     places: Places
+    journal: Journal
     profile: Profile
     cwd: Path
     variables: Mapping[str, str]
@@ -95,7 +96,6 @@ class Outcome:
     log: Path | None = None
     cautions: tuple[str, ...] = ()
     left: tuple[LeftRow, ...] = ()
-    healed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Give the value for --json."""

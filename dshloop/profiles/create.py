@@ -27,7 +27,13 @@ autoInstallPeers: false
 
 
 def create_profile(
-    places: Places, name: str, *, template: str | None, command: str, cwd: Path | None = None
+    places: Places,
+    journal: Journal,
+    name: str,
+    *,
+    template: str | None,
+    command: str,
+    cwd: Path | None = None,
 ) -> tuple[Profile, tuple[str, ...]]:
     """Create a profile; give it and its bundles. One journal entry.
 
@@ -42,7 +48,7 @@ def create_profile(
             name=name,
             folder=shown(profile.folder),
         )
-    Journal(places.journal).record(command, new_profile(profile, bundles), cwd=cwd)
+    journal.record(command, new_profile(profile, bundles), cwd=cwd)
     return profile, bundles
 
 

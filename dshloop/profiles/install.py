@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dshloop.errors import PluginNotFoundError, ProfileNotFoundError
 from dshloop.files import read_bytes
-from dshloop.journal import Change, Journal, Plan
+from dshloop.journal import Change, Plan
 from dshloop.locks import hold, hold_dsh, lock_path
 from dshloop.profiles.bundle import Package, check_patches, version_in
 from dshloop.profiles.changing import (
@@ -44,7 +44,7 @@ def add_plugins(request: Request, texts: Sequence[str]) -> Outcome:
     bundle inserts a row id that is taken; ``force`` makes that a caution.
     """
     specs = [parse_spec(text, request.cwd, request.variables) for text in dict.fromkeys(texts)]
-    return _changing(request, lambda journal: _add(request, journal, specs))
+    return _changing(request, lambda: _add(request, specs))
 
 
 def remove_plugins(request: Request, names: Sequence[str]) -> Outcome:
@@ -57,14 +57,13 @@ def remove_plugins(request: Request, names: Sequence[str]) -> Outcome:
         raise ProfileNotFoundError(
             f'profile "{request.profile.name}" does not exist', name=request.profile.name
         )
-    return _changing(request, lambda journal: _remove(request, journal, names))
+    return _changing(request, lambda: _remove(request, names))
 
 
-def _changing(request: Request, work: Callable[[Journal], Outcome]) -> Outcome:
-    """Do the work as the profile's only writer, after healing what a killed command left."""
-    journal = Journal(request.places.journal)
+def _changing(request: Request, work: Callable[[], Outcome]) -> Outcome:
+    """Do the work as the profile's only writer."""
     if request.dry_run:
-        return work(journal)
+        return work()
     profile = request.profile
     lock = lock_path(request.places.locks, profile.folder)
     what = f"profile {profile.name}"
@@ -72,8 +71,7 @@ def _changing(request: Request, work: Callable[[Journal], Outcome]) -> Outcome:
         hold(lock, command=request.command, wait=WAIT, what=what),
         hold_dsh(profile.manifest, command=request.command, wait=WAIT, what=what),
     ):
-        journal.recover()
-        return work(journal)
+        return work()
 
 
 def _stage(request: Request) -> AbstractContextManager[Path]:
@@ -82,7 +80,7 @@ def _stage(request: Request) -> AbstractContextManager[Path]:
     return stage_for(request.profile, beside=request.pnpm is not None or there)
 
 
-def _add(request: Request, journal: Journal, specs: Sequence[PluginSpec]) -> Outcome:
+def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
     profile, created = request.profile, not request.profile.exists
     manifest = read_manifest(profile)
     with _stage(request) as stage:
@@ -108,13 +106,12 @@ def _add(request: Request, journal: Journal, specs: Sequence[PluginSpec]) -> Out
             diff=plan.diff(),
             log=fetched.log,
             cautions=tuple(cautions),
-            healed=tuple(one.command for one in journal.recovered),
         )
-        _record(request, journal, plan)
+        _record(request, plan)
         return outcome
 
 
-def _remove(request: Request, journal: Journal, names: Sequence[str]) -> Outcome:
+def _remove(request: Request, names: Sequence[str]) -> Outcome:
     profile = request.profile
     manifest = read_manifest(profile)
     groups = manifest.recorded
@@ -131,7 +128,7 @@ def _remove(request: Request, journal: Journal, names: Sequence[str]) -> Outcome
             fetched = _remove_local(request, manifest, names)
         bundles = tuple(bundle for bundle in manifest.bundles if bundle not in names)
         plan = _plan(request, manifest, fetched.manifest.with_bundles(bundles), fetched)
-        _record(request, journal, plan)
+        _record(request, plan)
     return Outcome(
         profile,
         tuple(gone),
@@ -142,7 +139,6 @@ def _remove(request: Request, journal: Journal, names: Sequence[str]) -> Outcome
         log=fetched.log,
         cautions=tuple(_drift(request, fetched)),
         left=tuple(left),
-        healed=tuple(one.command for one in journal.recovered),
     )
 
 
@@ -210,9 +206,9 @@ def _plan(request: Request, before: Manifest, after: Manifest, fetched: Fetched)
     return Plan(tuple(changes))
 
 
-def _record(request: Request, journal: Journal, plan: Plan) -> None:
+def _record(request: Request, plan: Plan) -> None:
     if plan.changes and not request.dry_run:
-        journal.record(request.command, plan.changes, cwd=request.cwd)
+        request.journal.record(request.command, plan.changes, cwd=request.cwd)
 
 
 def _added(before: Manifest, after: Manifest, plan: Plan, package: Package) -> PluginChange:

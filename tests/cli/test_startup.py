@@ -58,7 +58,9 @@ def test_ready_answers_import_almost_nothing(word: str) -> None:
     modules = imported([word])
     ours = {name for name in modules if name.startswith("dshloop.")}
     assert ours <= {"dshloop.entry", "dshloop.root_help"}
-    assert not modules & (HEAVY | CLI | {"yaml", "sqlite3", "typing", "pathlib", "dataclasses", "re"})
+    assert not modules & (
+        HEAVY | CLI | {"yaml", "sqlite3", "typing", "pathlib", "dataclasses", "re"}
+    )
 
 
 @pytest.mark.usefixtures("small_home")

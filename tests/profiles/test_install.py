@@ -41,7 +41,9 @@ def request_(tmp_path: Path) -> Request:
     places = places_in(tmp_path / "home")
     profile = profile_in(places, "p", (), name="dsh-profile-p")
     (tmp_path / "work").mkdir()
-    return Request(places, profile, tmp_path / "work", {"HOME": str(tmp_path)}, "test")
+    return Request(
+        places, Journal(places.journal), profile, tmp_path / "work", {"HOME": str(tmp_path)}, "test"
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -188,7 +190,9 @@ def test_one_command_is_one_entry_and_undo_brings_everything_back(request_: Requ
 def test_undo_on_a_fresh_home_leaves_no_home(tmp_path: Path) -> None:
     places = places_in(tmp_path / "home")
     archive = packed(package(tmp_path / "hello"))
-    request = Request(places, profile_at(places, "web"), tmp_path, {}, "test")
+    request = Request(
+        places, Journal(places.journal), profile_at(places, "web"), tmp_path, {}, "test"
+    )
     add_plugins(request, [str(archive)])
     Journal(places.journal).undo()
     assert not places.dsh_home.exists()
@@ -206,7 +210,7 @@ def test_dry_run_on_an_empty_home_leaves_it_empty(tmp_path: Path) -> None:
     places = places_in(tmp_path / "home")
     package(tmp_path / "hello")
     profile = profile_at(places, "web")
-    request = Request(places, profile, tmp_path, {}, "test", dry_run=True)
+    request = Request(places, Journal(places.journal), profile, tmp_path, {}, "test", dry_run=True)
     outcome = add_plugins(request, ["./hello"])
     assert outcome.created
     assert not (tmp_path / "home").exists()
@@ -407,7 +411,9 @@ def test_a_profiles_folder_that_is_a_file_is_said(tmp_path: Path) -> None:
     places.dsh_home.mkdir()
     places.profiles.write_text("x")
     package(tmp_path / "hello")
-    request = Request(places, profile_at(places, "p"), tmp_path, {}, "test")
+    request = Request(
+        places, Journal(places.journal), profile_at(places, "p"), tmp_path, {}, "test"
+    )
     with pytest.raises(UnreadableFileError):
         add_plugins(request, ["./hello"])
 

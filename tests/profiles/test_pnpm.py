@@ -20,6 +20,7 @@ from dshloop.errors import (
     RegistryUnreachableError,
     RowIdTakenError,
 )
+from dshloop.journal import Journal
 from dshloop.profiles.changing import Request
 from dshloop.profiles.install import add_plugins, remove_plugins
 from dshloop.profiles.layout import profile_at
@@ -73,7 +74,9 @@ def request_with(tmp_path: Path, script: str) -> Request:
     places = places_in(tmp_path / "home")
     profile = profile_in(places, "p", (), name="dsh-profile-p")
     pnpm = find_program("pnpm", {"PATH": str(folder)})
-    return Request(places, profile, tmp_path, dict(os.environ), "test", pnpm)
+    return Request(
+        places, Journal(places.journal), profile, tmp_path, dict(os.environ), "test", pnpm
+    )
 
 
 def manifest(request: Request) -> Any:
@@ -105,7 +108,15 @@ def test_a_missing_profile_is_made_with_its_workspace_file(
     request_: Request, tmp_path: Path
 ) -> None:
     profile = profile_at(request_.places, "web")
-    request = Request(request_.places, profile, tmp_path, request_.variables, "test", request_.pnpm)
+    request = Request(
+        request_.places,
+        request_.journal,
+        profile,
+        tmp_path,
+        request_.variables,
+        "test",
+        request_.pnpm,
+    )
     package(tmp_path / "local")
     add_plugins(request, ["./local"])
     assert "nodeLinker: hoisted" in (profile.folder / "pnpm-workspace.yaml").read_text()
