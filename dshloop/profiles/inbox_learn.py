@@ -10,14 +10,14 @@ the dumps of its prefixes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dshloop.dsh_yaml.values import Value, identity
 from dshloop.errors import DshloopError, ProgramFailedError
 from dshloop.profiles.compose import compose, dump_text
-from dshloop.profiles.difference import InexpressibleError, changes, difference, from_json
+from dshloop.profiles.difference import InexpressibleError, difference, from_json, same
 from dshloop.profiles.inbox_ask import NOT_THERE, PROBE, Answer, Ask
 from dshloop.profiles.learned import Learned, Patches, learned_layer, list_key
 from dshloop.profiles.patch import Row
@@ -65,10 +65,8 @@ def learn_bundle(name: str, ask: Ask) -> Patches:
     remarks = [Remark.read(warned.message) for warned in alone.warnings]
     strangers = [remark for remark in remarks if remark.missing]
     done = _Effects(*_probed(name, strangers, ask)) if strangers else _Effects((), ())
-    items = [done.take(remark) for remark in strangers]
-    if alone.rows:
-        items.append({"insert": alone.rows})
-    return [*items, *(remark.patch for remark in remarks if not remark.missing)]
+    items = [done.take(remark) if remark.missing else remark.patch for remark in remarks]
+    return _among(items, remarks, [{"insert": alone.rows}] if alone.rows else [])
 
 
 def learn_prefixes(bundles: Sequence[str], ask: Ask) -> list[Patches]:
@@ -90,12 +88,31 @@ def _prefixes(bundles: Sequence[str], ask: Ask) -> list[Patches]:
     for count in range(1, len(bundles) + 1):
         answer = ask(bundles[:count])
         warned = answer.warnings[len(below.warnings) :]
-        remarks = [Remark.read(one.message).patch for one in warned]
-        found.append([*remarks, *difference(below.rows, answer.rows)])
+        remarks = [Remark.read(one.message) for one in warned]
+        items = [remark.patch for remark in remarks]
+        found.append(_among(items, remarks, difference(below.rows, answer.rows)))
         below = answer
     if not _fits(bundles, found, below):
         raise InexpressibleError("composing them again gives another result")
     return found
+
+
+def _among(items: Patches, remarks: Sequence[Remark], made: Patches) -> Patches:
+    """Put what a bundle inserts before its first remark on a row of its own."""
+    own = set(map(_key, _inserted(made)))
+    speaks_of_own = (not remark.missing and _key(remark.patch) in own for remark in remarks)
+    start = next((n for n, speaks in enumerate(speaks_of_own) if speaks), len(items))
+    return [*items[:start], *made, *items[start:]]
+
+
+def _inserted(patches: Sequence[Row]) -> Iterator[Row]:
+    for patch in patches:
+        for row in patch.get("insert", ()):
+            if isinstance(row, dict):
+                yield row
+                children = row.get("config")
+                if isinstance(children, list):
+                    yield from _inserted([{"insert": children}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,30 +144,41 @@ class Remark:
 class _Effects:
     """What a bundle did to the rows of a probe, handed out once each."""
 
-    def __init__(self, before: Sequence[Row], after: Sequence[Value]) -> None:
+    def __init__(self, before: Sequence[Row], after: Sequence[Row]) -> None:
         self._names: dict[Any, Value] = {}
         self._done: dict[tuple[Any, bool], Row] = {}
         for old, new in zip(before, after, strict=False):
-            key = identity(old["id"])
+            key = _key(old)
             if "name" in old:
                 self._names[key] = old["name"]
-            for patch in changes(old, new):
+            for patch in _effects(old, new):
                 self._done[key, "insert" in patch] = patch
 
     def take(self, remark: Remark) -> Row:
         """Give the patch that a bundle has where it warned of a missing row."""
-        key, inserts = identity(remark.patch["id"]), "insert" in remark.patch
+        key, inserts = _key(remark.patch), "insert" in remark.patch
         patch = self._done.pop((key, inserts), remark.patch)
         if not inserts and key in self._names:
             return {"id": patch["id"], "name": self._names[key], **patch}
         return patch
 
 
-def _probed(name: str, strangers: Sequence[Remark], ask: Ask) -> tuple[list[Row], list[Value]]:
+def _effects(old: Row, new: Row) -> Iterator[Row]:
+    """Give what was assigned to a row of the probe, and what was inserted into it."""
+    assigned = {k: v for k, v in new.items() if k not in old or not same(old[k], v)}
+    children = assigned.get("config")
+    if "group" in old and isinstance(children, list) and children[:1] == old["config"]:
+        del assigned["config"]
+        yield {"id": old["id"], "insert": children[1:]}
+    if assigned:
+        yield {"id": old["id"], **assigned}
+
+
+def _probed(name: str, strangers: Sequence[Remark], ask: Ask) -> tuple[list[Row], list[Row]]:
     """Give the rows that a bundle looks for, and what it makes of them."""
     rows: dict[Any, Row] = {}
     for remark in strangers:
-        row = rows.setdefault(identity(remark.patch["id"]), {"id": remark.patch["id"]})
+        row = rows.setdefault(_key(remark.patch), {"id": remark.patch["id"]})
         if "insert" in remark.patch:
             row.update(_group())
     for _ in range(_ROUNDS):
@@ -163,12 +191,16 @@ def _probed(name: str, strangers: Sequence[Remark], ask: Ask) -> tuple[list[Row]
 
 def _meet(rows: Mapping[Any, Row], remark: Remark) -> bool:
     """Give a row what a warning says it lacks; False when it lacks nothing."""
-    row = rows.get(identity(remark.patch.get("id")))
+    row = rows.get(_key(remark.patch))
     wanted = {"name": remark.patch["name"]} if "name" in remark.patch else _group()
     if row is None or remark.missing or wanted.keys() <= row.keys():
         return False
     row.update(wanted)
     return True
+
+
+def _key(row: Row) -> Any:
+    return identity(row.get("id"))
 
 
 def _group() -> Row:

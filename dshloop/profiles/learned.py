@@ -1,4 +1,4 @@
-"""What is known of the bundles that are inside one dsh: their patches, as `inbox_learn` told them."""
+"""What is known of the bundles inside one dsh: their patches, as `inbox_learn` told them."""
 
 from __future__ import annotations
 
