@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import stat
 import sys
@@ -62,6 +61,8 @@ def shown(path: Path | str) -> str:
 
 def digest(data: bytes | None) -> str | None:
     """Give the SHA-256 of a content in hex; None stands for an absent file and stays None."""
+    import hashlib  # loads OpenSSL
+
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
