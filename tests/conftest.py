@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Point HOME, XDG, DSH and dshloop folders at an empty place; give that place."""
+    """Point HOME, XDG, DSH and dshloop folders at an empty place; give that place.
+
+    Folders that hold a dsh leave PATH: its bundles would be in every profile.
+    """
     root = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(("DSHLOOP_", "DSH_", "AGENTMEMORY_", "DEEPSEEK_", "XDG_")):
@@ -22,6 +26,9 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("DSH_HOME", str(root / "dsh"))
     monkeypatch.setenv("DSHLOOP_DATA", str(root / "data"))
     monkeypatch.setenv("DSHLOOP_CONFIG", str(root / "config"))
+    entries = os.environ.get("PATH", "").split(os.pathsep)
+    kept = [entry for entry in entries if shutil.which("dsh", path=entry or os.curdir) is None]
+    monkeypatch.setenv("PATH", os.pathsep.join(kept))
     for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TERM", "EDITOR", "VISUAL"):
         monkeypatch.delenv(name, raising=False)
     return root

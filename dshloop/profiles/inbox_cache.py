@@ -53,9 +53,9 @@ def read_record(path: Path, key: list[list[str | int]]) -> Record | None:
         if value["schema"] != SCHEMA or value["files"] != key:
             return None
         bundles, lists, version = value["bundles"], value["lists"], value["version"]
-    except (DshloopError, ValueError, LookupError, TypeError, RecursionError):
+        kept = all(map(_is_bundle, bundles.values())) and all(map(_is_list, lists.values()))
+    except (DshloopError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
-    kept = all(map(_is_bundle, bundles.values())) and all(map(_is_list, lists.items()))
     return Record(key, version, Learned(bundles, lists)) if kept else None
 
 
@@ -165,5 +165,5 @@ def _is_bundle(value: Any) -> bool:
     return value is None or isinstance(value, str) or _is_patches(value)
 
 
-def _is_list(item: tuple[str, Any]) -> bool:
-    return item[1] is None or (isinstance(item[1], list) and all(map(_is_patches, item[1])))
+def _is_list(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(_is_patches, value)))

@@ -18,7 +18,7 @@ from dshloop.dsh import Program
 _BESIDE = re.compile(r"\$\{?basedir\}?(?=/)")
 _SHELL = re.compile(rb"#!.*\b(sh|bash|dash|zsh|ksh)\b")
 _NODE = re.compile(rb"#!.*\bnode\b")
-_STARTS = re.compile(r"""^\s*exec\s.*|^.*\s"\$@"\s*$""", re.MULTILINE)
+_STARTS = re.compile(r"""^[ \t]*(?:\w+=\S*[ \t]+)*exec[ \t].*|^.*[ \t]"\$@".*$""", re.MULTILINE)
 _HEAD = 16384  # bytes of a script that are looked at
 _LONGEST_CHAIN = 5
 
