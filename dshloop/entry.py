@@ -16,12 +16,16 @@ def script() -> NoReturn:
     Leaves without taking the interpreter apart, which costs more than many commands do: all that
     must last was flushed to the disk before its command returned.
     """
-    code = main()
+    _replace_closed_streams()
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        pass
+        code = main()
+    except KeyboardInterrupt:  # before the command line's own boundary was there
+        code = 130
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
     os._exit(code)
 
 
@@ -34,11 +38,26 @@ def main() -> int:
 
         return answer(args)
     text = _ready_answer(args)
-    if text is not None:
-        return _write(text)
+    if text is not None and _write(text):
+        return 0
     from dshloop.cli.app import run
 
     return run(args)
+
+
+def _replace_closed_streams() -> None:
+    """Put the null device where a standard stream is closed.
+
+    Otherwise the next file that is opened gets its number, and what we or a child of ours print
+    ends up in it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number
+            mode = "r" if number == 0 else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
 def _forget_working_directory() -> None:
@@ -77,10 +96,11 @@ def _columns() -> int:
         return 80
 
 
-def _write(text: str) -> int:
+def _write(text: str) -> bool:
+    """Write a ready answer; False when the whole command line must tell what went wrong."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has what it wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0
+    except OSError:
+        return False
+    return True

@@ -116,6 +116,12 @@ class InternalError(FailedError):
         return cls(f"internal fault: {type(fault).__name__}: {said}", kind=type(fault).__name__)
 
 
+class OutputFailedError(FailedError):
+    """The answer could not be written to stdout; what the command did is done."""
+
+    code = "OUTPUT_FAILED"
+
+
 # --- files and configuration -----------------------------------------------------------------
 
 
@@ -460,6 +466,37 @@ class EntryStateError(RefusedError):
 
     code = "ENTRY_STATE"
     hint = "`dshloop history` shows which entries are done and which are undone."
+
+
+# --- what profiles say, and checks of it -----------------------------------------------------
+
+
+class RowNotFoundError(NotFoundError):
+    """No layer of the profile has a row with this id, or the row has no such key."""
+
+    code = "ROW_NOT_FOUND"
+    hint = "`dshloop profile row list` lists the rows."
+
+
+class FindingsRefusedError(RefusedError):
+    """What was to be written has findings of severity error; details list them."""
+
+    code = "FINDINGS_REFUSED"
+    hint = "Mend what is listed, or write it all the same with --force."
+
+
+class ExportInvalidError(FailedError):
+    """A file that should be the export of a profile is none, or is damaged."""
+
+    code = "EXPORT_INVALID"
+    hint = "`dshloop profile export FILE` writes such files."
+
+
+class EditorFailedError(FailedError):
+    """The editor could not be started, or ended with an error; nothing was changed."""
+
+    code = "EDITOR_FAILED"
+    hint = "Set $VISUAL or $EDITOR to an editor that works."
 
 
 def every_error() -> Iterator[type[DshloopError]]:

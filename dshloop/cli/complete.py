@@ -22,12 +22,11 @@ def answer(words: Sequence[str], env: Environment | None = None) -> int:
 
     env = env or Environment.real()
     try:
-        found = completions(words, Invocation(env))
+        for value, text in completions(words, Invocation(env)):
+            env.stdout.write(f"{value}\t{one_line(text)}\n")
+        env.stdout.flush()
     except Exception:
-        return 0
-    for value, text in found:
-        env.stdout.write(f"{value}\t{one_line(text)}\n")
-    env.stdout.flush()
+        pass
     return 0
 
 

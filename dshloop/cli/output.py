@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 from dshloop.cli.invocation import Invocation
 from dshloop.environment import Environment
-from dshloop.errors import DshloopError, ExitCode
+from dshloop.errors import DshloopError, ExitCode, OutputFailedError
 from dshloop.json_text import json_text
 from dshloop.result import Caution, Document, End, Result, Stream, Table, View
 from dshloop.terminal import visible
@@ -31,11 +31,12 @@ class Output:
     def result(self, result: Result[Any]) -> int:
         """Write one result; give its exit code."""
         self._warnings([*self.recovered, *result.warnings])
-        if self.json:
-            _write_utf8(self.env.stdout, json_text(result.data) + "\n")
-        else:
-            self._view(result.view)
-        self.env.stdout.flush()
+        with _answering():
+            if self.json:
+                _write_utf8(self.env.stdout, json_text(result.data) + "\n")
+            else:
+                self._view(result.view)
+            self.env.stdout.flush()
         self._notices(result.notices)
         return result.exit_code
 
@@ -49,45 +50,56 @@ class Output:
 
     def error(self, error: DshloopError, fault: Exception | None = None) -> int:
         """Write an error to stderr, as one JSON line with --json; give its exit code."""
-        stderr = self.env.stderr
         self._warnings(self.recovered)
         if self.json:
-            _write_utf8(stderr, json_text({"error": error.as_json()}) + "\n")
+            self._tell(json_text({"error": error.as_json()}), utf8=True)
         else:
-            stderr.write(f"error: {visible(error.message)} ({error.code})\n")
+            self._tell(f"error: {visible(error.message)} ({error.code})")
             if error.hint:
-                stderr.write(f"  {visible(error.hint)}\n")
+                self._tell(f"  {visible(error.hint)}")
         if fault is not None and self.verbose:
-            stderr.write("".join(traceback.format_exception(fault)))
-        stderr.flush()
+            self._tell("".join(traceback.format_exception(fault)).rstrip("\n"))
         return error.exit_code
 
     def _record(self, stream: Stream, record: Mapping[str, Any], seq: int) -> None:
         if self.json:
-            line = json_text({"schema": SCHEMA, "seq": seq, **record})
-            _write_utf8(self.env.stdout, line + "\n")
-        else:
-            text = stream.text(record)
-            if not text:
-                return
-            self.env.stdout.write(visible(text))
-        self.env.stdout.flush()
+            self._json_line({"schema": SCHEMA, "seq": seq, **record})
+            return
+        text = stream.text(record)
+        if text:
+            with _answering():
+                self.env.stdout.write(visible(text))
+                self.env.stdout.flush()
 
     def _end(self, end: End, seq: int) -> int:
         self._warnings(end.warnings)
         if self.json:
             record = {"schema": SCHEMA, "seq": seq, "type": "end", "outcome": end.outcome}
-            _write_utf8(self.env.stdout, json_text({**record, **end.fields}) + "\n")
-            self.env.stdout.flush()
+            self._json_line({**record, **end.fields})
         self._notices(end.notices)
         return end.exit_code
+
+    def _json_line(self, record: Mapping[str, Any]) -> None:
+        with _answering():
+            _write_utf8(self.env.stdout, json_text(record) + "\n")
+
+    def _tell(self, text: str, *, utf8: bool = False) -> None:
+        """Write a line beside the answer; that nobody can read it changes nothing else."""
+        stderr = self.env.stderr
+        try:
+            if utf8:
+                _write_utf8(stderr, text + "\n")
+            else:
+                stderr.write(text + "\n")
+                stderr.flush()
+        except (OSError, ValueError):
+            pass
 
     def _notices(self, notices: Sequence[str]) -> None:
         if self.json or self.quiet:
             return
         for notice in notices:
-            self.env.stderr.write(visible(notice) + "\n")
-        self.env.stderr.flush()
+            self._tell(visible(notice))
 
     def _warnings(self, warnings: Sequence[Caution]) -> None:
         if self.json and not self.verbose:
@@ -96,12 +108,11 @@ class Output:
             if self.json:
                 body = {"code": caution.code, "message": caution.message}
                 line = json_text({"warning": {**body, "details": dict(caution.details)}})
-                _write_utf8(self.env.stderr, line + "\n")
+                self._tell(line, utf8=True)
             elif caution.line is not None:
-                _write_utf8(self.env.stderr, visible(caution.line) + "\n")
+                self._tell(visible(caution.line), utf8=True)
             else:
-                self.env.stderr.write(f"warning: {visible(caution.message)}\n")
-        self.env.stderr.flush()
+                self._tell(f"warning: {visible(caution.message)}")
 
     def _view(self, view: View) -> None:
         stdout = self.env.stdout
@@ -116,11 +127,24 @@ class Output:
     def _table(self, table: Table) -> None:
         if not table.rows:
             if table.empty:
-                self.env.stderr.write(visible(table.empty) + "\n")
+                self._tell(visible(table.empty))
         elif self.env.stdout_tty:
             _print_rich(table, self.env, color=self.color)
         else:
             self.env.stdout.write(plain_table(table))
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Turn a stdout that takes no more into OUTPUT_FAILED; a closed pipe is no failure."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        from dshloop.files import why
+
+        raise OutputFailedError(f"can't write the answer: {why(fault)}") from fault
 
 
 @contextmanager
