@@ -7,14 +7,10 @@ On any failure or crash everything is as before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
-from dshloop.errors import PluginNotFoundError, ProfileNotFoundError
-from dshloop.files import read_bytes
-from dshloop.journal import Change, Plan
-from dshloop.locks import hold, hold_dsh, lock_path
+from dshloop.errors import ProfileNotFoundError
+from dshloop.journal import Plan
 from dshloop.profiles.bundle import Package, check_patches, version_in
 from dshloop.profiles.changing import (
     Fetched,
@@ -25,16 +21,19 @@ from dshloop.profiles.changing import (
     bundles_with,
     change_of,
 )
-from dshloop.profiles.create import other_files
 from dshloop.profiles.fetch import fetch_local, missing_dependencies
 from dshloop.profiles.layout import Manifest, read_manifest
 from dshloop.profiles.pnpm import fetch_with_pnpm, remove_with_pnpm
 from dshloop.profiles.rows import left_rows, taken_ids
 from dshloop.profiles.spec import PluginSpec, parse_spec
 from dshloop.profiles.stack import bundle_layers, find_bundle, user_layers
-from dshloop.profiles.stage import stage_for
-
-WAIT = 2.0  # seconds for another writer to finish before we refuse
+from dshloop.profiles.turnover import (
+    as_sole_writer,
+    no_such_plugin,
+    open_stage,
+    plan_changes,
+    record_plan,
+)
 
 
 def add_plugins(request: Request, texts: Sequence[str]) -> Outcome:
@@ -44,7 +43,7 @@ def add_plugins(request: Request, texts: Sequence[str]) -> Outcome:
     bundle inserts a row id that is taken; ``force`` makes that a caution.
     """
     specs = [parse_spec(text, request.cwd, request.variables) for text in dict.fromkeys(texts)]
-    return _changing(request, lambda: _add(request, specs))
+    return as_sole_writer(request, lambda: _add(request, specs))
 
 
 def remove_plugins(request: Request, names: Sequence[str]) -> Outcome:
@@ -57,33 +56,13 @@ def remove_plugins(request: Request, names: Sequence[str]) -> Outcome:
         raise ProfileNotFoundError(
             f'profile "{request.profile.name}" does not exist', name=request.profile.name
         )
-    return _changing(request, lambda: _remove(request, names))
-
-
-def _changing(request: Request, work: Callable[[], Outcome]) -> Outcome:
-    """Do the work as the profile's only writer."""
-    if request.dry_run:
-        return work()
-    profile = request.profile
-    lock = lock_path(request.places.locks, profile.folder)
-    what = f"profile {profile.name}"
-    with (
-        hold(lock, command=request.command, wait=WAIT, what=what),
-        hold_dsh(profile.manifest, command=request.command, wait=WAIT, what=what),
-    ):
-        return work()
-
-
-def _stage(request: Request) -> AbstractContextManager[Path]:
-    """Give a stage beside the profile where that is of use and changes nothing by itself."""
-    there = request.profile.folder.parent.is_dir() and not request.dry_run
-    return stage_for(request.profile, beside=request.pnpm is not None or there)
+    return as_sole_writer(request, lambda: _remove(request, names))
 
 
 def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
     profile, created = request.profile, not request.profile.exists
     manifest = read_manifest(profile)
-    with _stage(request) as stage:
+    with open_stage(request) as stage:
         fetch = fetch_with_pnpm if request.pnpm else fetch_local
         fetched = fetch(request, manifest, specs, stage)
         bundles = bundles_with(manifest.bundles, fetched.packages, manifest.dependencies)
@@ -95,7 +74,7 @@ def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
             *_lacking(fetched.packages),
             *_drift(request, fetched),
         ]
-        plan = _plan(request, manifest, after, fetched)
+        plan = plan_changes(request, manifest, after, fetched)
         outcome = Outcome(
             profile,
             tuple(_added(manifest, after, plan, package) for package in fetched.packages),
@@ -107,7 +86,7 @@ def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
             log=fetched.log,
             cautions=tuple(cautions),
         )
-        _record(request, plan)
+        record_plan(request, plan)
         return outcome
 
 
@@ -117,18 +96,18 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
     groups = manifest.recorded
     for name in names:
         if name not in groups and name not in manifest.bundles:
-            raise _not_there(request, manifest, name)
+            raise no_such_plugin(request, manifest, name)
     gone = [_gone(request, manifest, groups, name) for name in dict.fromkeys(names)]
     left = left_rows(profile, names)
-    with _stage(request) as stage:
+    with open_stage(request) as stage:
         recorded = [name for name in dict.fromkeys(names) if name in groups]
         if request.pnpm and recorded:
             fetched = remove_with_pnpm(request, manifest, recorded, stage)
         else:
             fetched = _remove_local(request, manifest, names)
         bundles = tuple(bundle for bundle in manifest.bundles if bundle not in names)
-        plan = _plan(request, manifest, fetched.manifest.with_bundles(bundles), fetched)
-        _record(request, plan)
+        plan = plan_changes(request, manifest, fetched.manifest.with_bundles(bundles), fetched)
+        record_plan(request, plan)
     return Outcome(
         profile,
         tuple(gone),
@@ -193,24 +172,6 @@ def _drift(request: Request, fetched: Fetched) -> Iterator[str]:
         yield f"{lock} doesn't know of this change, made without pnpm; pnpm's next run writes it"
 
 
-def _plan(request: Request, before: Manifest, after: Manifest, fetched: Fetched) -> Plan:
-    """Plan all changes, the manifest last, so that dsh never sees a layer before its package."""
-    profile = request.profile
-    changes = list(fetched.changes)
-    if not profile.exists:
-        planned = {change.path for change in changes}
-        changes += [change for change in other_files(profile) if change.path not in planned]
-    if after.value != before.value or not profile.exists:
-        now = read_bytes(profile.manifest)
-        changes.append(Change(profile.manifest, now, after.as_bytes()))
-    return Plan(tuple(changes))
-
-
-def _record(request: Request, plan: Plan) -> None:
-    if plan.changes and not request.dry_run:
-        request.journal.record(request.command, plan.changes, cwd=request.cwd)
-
-
 def _added(before: Manifest, after: Manifest, plan: Plan, package: Package) -> PluginChange:
     name, now = package.name, after.dependencies
     state: State = "added"
@@ -233,19 +194,3 @@ def _remove_local(request: Request, manifest: Manifest, names: Sequence[str]) ->
     for name in names:
         changes += change_of(request.profile.modules / name, None)
     return Fetched((), manifest.without(names), tuple(changes))
-
-
-def _not_there(request: Request, manifest: Manifest, name: str) -> PluginNotFoundError:
-    from difflib import get_close_matches
-
-    listed = [bundle for bundle in manifest.bundles if isinstance(bundle, str)]
-    known = dict.fromkeys([*manifest.recorded, *listed])
-    near = get_close_matches(name, known, n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "dshloop plugin list shows all."
-    return PluginNotFoundError(
-        f"profile {request.profile.name} has no plugin {name}",
-        hint=hint,
-        name=name,
-        near=near,
-        profile=request.profile.name,
-    )

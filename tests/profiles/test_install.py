@@ -26,7 +26,7 @@ from dshloop.errors import (
 )
 from dshloop.journal import Journal
 from dshloop.locks import hold, lock_path
-from dshloop.profiles import install
+from dshloop.profiles import turnover
 from dshloop.profiles.changing import Request
 from dshloop.profiles.install import add_plugins, remove_plugins
 from dshloop.profiles.layout import profile_at
@@ -48,7 +48,7 @@ def request_(tmp_path: Path) -> Request:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(install, "WAIT", 0.1)
+    monkeypatch.setattr(turnover, "WAIT", 0.1)
 
 
 def manifest(request: Request) -> Any:
