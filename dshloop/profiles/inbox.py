@@ -36,6 +36,10 @@ class Inbox(Protocol):
     """Where the bundles that a dsh brings itself are found."""
 
     @property
+    def version(self) -> str | None:
+        """The version of this dsh, for rules in which versions differ; may have to ask it."""
+
+    @property
     def notices(self) -> Sequence[str]:
         """What people should know of this dsh, as far as it has been asked."""
 
@@ -78,11 +82,16 @@ class PackageInbox:
     folder: Path
 
     @property
-    def notices(self) -> Sequence[str]:
-        """Say when this dsh is older than what we know."""
+    def version(self) -> str | None:
+        """What its manifest says."""
         from dshloop.profiles.bundle import version_in
 
-        return age_notices(version_in(self.folder))
+        return version_in(self.folder)
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """Say when this dsh is older than what we know."""
+        return age_notices(self.version)
 
     def find(self, bundles: Sequence[Any]) -> list[Found | None]:
         """Give the folders of the bundles' packages, found as Node does from dsh's own."""

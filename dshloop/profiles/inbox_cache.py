@@ -82,6 +82,16 @@ class LearnedInbox:
         self._fault: str | None = None
 
     @property
+    def version(self) -> str | None:
+        """What was learned with the bundles, else what dsh says now."""
+        from dshloop.dsh import version_of
+
+        self._record = self._record or read_record(self.path, self._key)
+        if self._record is not None:
+            return self._record.version
+        return version_of(self._program, self._variables)
+
+    @property
     def notices(self) -> list[str]:
         """Say what went wrong, and when this dsh is older than what we know."""
         fault = [self._fault] if self._fault else []

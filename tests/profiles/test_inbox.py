@@ -179,7 +179,8 @@ def test_a_dsh_that_ends_at_what_it_misses_is_asked_again(tmp_path: Path, places
     stack = stack_layers(find_profile(places, "p"), inbox=inbox)
     assert [layer.label for layer in stack.layers] == [SCOPE + "dsh-base"]
     assert [one.bundle for one in stack.skipped] == ["nowhere", "nor-there"]
-    assert inbox.notices == []
+    assert (inbox.version, inbox.notices) == ("0.1.2-rc.1", [])
+    assert opened(dsh, Places(tmp_path, tmp_path / "new", tmp_path)).version == "0.1.2-rc.1"
 
 
 def test_an_older_dsh_is_told_of(tmp_path: Path, places: Places) -> None:
@@ -244,7 +245,7 @@ def test_a_node_package_has_its_bundles_with_file_and_line(
 def test_the_age_of_a_node_package_is_told(tmp_path: Path, places: Places) -> None:
     entry = dsh_package(tmp_path / "dsh", version="0.1.1-rc.2")
     inbox = inbox_of(Program("dsh", entry, entry.parent), places, {})
-    assert len(inbox.notices) == 1
+    assert (inbox.version, len(inbox.notices)) == ("0.1.1-rc.2", 1)
 
 
 # --- the commands -------------------------------------------------------------------------------
