@@ -1,14 +1,20 @@
 """How long composing takes, as a ratio to `yaml.load(CSafeLoader)` of the same bytes.
 
 Run it from the checkout: ``python -m benchmarks.profiles``. Ratios are of runs in one process; the
-best of several, since the machine has other work too.
+best of several, since the machine has other work too. Where $DSHLOOP_TEST_DSH names a real dsh,
+``profile dump web`` is timed against it, whole processes in turn.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import yaml
 
@@ -53,8 +59,46 @@ def best(run: Callable[[], object], repeat: int = 5) -> float:
     return min(times)
 
 
+def dump_against(dsh: str, repeat: int = 9) -> str:
+    """Compare dumps of the web profile by dshloop and by the real dsh, which must be equal."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "bin").mkdir()
+        (root / "bin" / "dsh").symlink_to(Path(dsh).absolute())
+        variables = {
+            **os.environ,
+            "PATH": os.pathsep.join([str(root / "bin"), os.environ["PATH"]]),
+            "DSH_HOME": str(root / "home"),
+            "DSHLOOP_DATA": str(root / "data"),
+            "DSH_TELEMETRY_DISABLED": "1",
+        }
+        theirs = ["dsh", "--profile", "web", "--dump-config"]
+        ours = [str(Path(sys.executable).with_name("dshloop")), "profile", "dump", "web"]
+        start = time.perf_counter()
+        first = _output(ours, variables)
+        learned = time.perf_counter() - start
+        if first != _output(theirs, variables):
+            raise SystemExit("the two dumps differ")
+        times = [
+            [best(lambda words=words: _output(words, variables), 1) for words in (theirs, ours)]
+            for _ in range(repeat)
+        ]
+    dsh_time, own_time = (min(column) for column in zip(*times, strict=True))
+    return (
+        f"profile dump web: dsh {dsh_time * 1000:.0f} ms; ours {own_time / dsh_time:.2f}, "
+        f"the first, which asks dsh for its bundles, {learned / dsh_time:.1f}"
+    )
+
+
+def _output(words: Sequence[str], variables: dict[str, str]) -> bytes:
+    ran = subprocess.run(words, env=variables, stdin=subprocess.DEVNULL, capture_output=True)
+    return ran.stdout if ran.returncode == 0 else ran.stderr
+
+
 def main() -> None:
     """Print one line per size."""
+    if os.environ.get("DSHLOOP_TEST_DSH"):
+        print(dump_against(os.environ["DSHLOOP_TEST_DSH"]))
     for rows in (200, 5000):
         texts = layer_texts(rows)
 
