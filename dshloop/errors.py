@@ -131,6 +131,19 @@ class UnreadableFileError(FailedError):
     code = "UNREADABLE_FILE"
 
 
+class HomeUnknownError(FailedError):
+    """There is no home folder to put files in, and no other folder was named."""
+
+    code = "HOME_UNKNOWN"
+    hint = "Set HOME, or all of DSH_HOME, DSHLOOP_DATA and DSHLOOP_CONFIG."
+
+
+class SystemRefusedError(FailedError):
+    """The system refused to look at a path: permissions, a name too long, links in a circle."""
+
+    code = "SYSTEM_REFUSED"
+
+
 class WriteFailedError(FailedError):
     """A file could not be written: no space, no permission, a read-only folder."""
 
@@ -338,7 +351,7 @@ class PromptMissingError(UsageError):
 
 
 class PromptLineError(FailedError):
-    """A line of --input-format jsonl is not a JSON string or {"prompt": text}."""
+    """Standard input is no UTF-8 text, or a jsonl line no JSON string or {"prompt": text}."""
 
     code = "PROMPT_LINE_INVALID"
 
@@ -497,6 +510,23 @@ class EditorFailedError(FailedError):
 
     code = "EDITOR_FAILED"
     hint = "Set $VISUAL or $EDITOR to an editor that works."
+
+
+# --- plugins on and off --------------------------------------------------------------------------
+
+
+class PluginInactiveError(RefusedError):
+    """What should become a layer can't be one: the package declares no dsh.bundle."""
+
+    code = "PLUGIN_INACTIVE"
+    hint = "Nothing was changed. It stays a plain dependency, which other plugins' rows can load."
+
+
+class PluginRefusedError(RefusedError):
+    """The preflight found errors in a package or in what the profile would become."""
+
+    code = "PLUGIN_REFUSED"
+    hint = "Nothing was changed. Mend what the details list, or go on with --force."
 
 
 def every_error() -> Iterator[type[DshloopError]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,16 +11,21 @@ from dshloop.dsh import Program
 from dshloop.files import shown
 from dshloop.journal import Change, Content, Journal, Link, Tree, tree_state
 from dshloop.paths import Places
+from dshloop.profiles.builds import Build
 from dshloop.profiles.bundle import Package
+from dshloop.profiles.compatibility import Engines
 from dshloop.profiles.inbox import Inbox
 from dshloop.profiles.layout import Manifest, Profile
 
-State = Literal["added", "updated", "unchanged", "removed"]
+State = Literal["added", "updated", "unchanged", "removed", "disabled", "enabled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One change of one profile's plugins: where, for which command, with what at hand."""
+    """One change of one profile's plugins: where, for which command, with what at hand.
+
+    ``allow_build`` lets install scripts run; ``engines`` are the user's dsh and node.
+    """
 
     places: Places
     journal: Journal
@@ -32,6 +37,8 @@ class Request:
     dry_run: bool = False
     force: bool = False
     inbox: Inbox | None = None
+    allow_build: bool = False
+    engines: Engines = field(default_factory=Engines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +46,15 @@ class Fetched:
     """Packages that were brought in but not yet put in place.
 
     ``manifest`` has the new dependencies and the old bundle list; ``changes`` are those of
-    node_modules and the lock; ``log`` is where pnpm's output is.
+    node_modules and the lock; ``log`` is where pnpm's output is; ``builds`` are the packages with
+    scripts to run.
     """
 
     packages: tuple[Package, ...]
     manifest: Manifest
     changes: tuple[Change, ...]
     log: Path | None = None
+    builds: tuple[Build, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def fetch_local(
 
     Raises PnpmMissingError (PNPM_MISSING) for what only pnpm can do.
     """
-    dependencies = manifest.dependencies
+    recorded: dict[str, str] = {}
     packages, changes = [], []
     for number, spec in enumerate(specs):
         if not spec.local:
@@ -43,10 +43,10 @@ def fetch_local(
                 dependencies=missing,
             )
         packages.append(package)
-        dependencies[package.name] = spec.recorded
+        recorded[package.name] = spec.recorded
         changes += _place(request, spec, package, stage / str(number))
     require_distinct(packages, specs)
-    return Fetched(tuple(packages), manifest.with_dependencies(dependencies), tuple(changes))
+    return Fetched(tuple(packages), manifest.with_specs(recorded), tuple(changes))
 
 
 def open_package(request: Request, spec: PluginSpec, place: Path) -> Package:

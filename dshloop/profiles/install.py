@@ -21,6 +21,7 @@ from dshloop.profiles.changing import (
     bundles_with,
     change_of,
 )
+from dshloop.profiles.disabled import disabled_plugins, forget
 from dshloop.profiles.fetch import fetch_local, missing_dependencies
 from dshloop.profiles.layout import Manifest, read_manifest
 from dshloop.profiles.pnpm import fetch_with_pnpm, remove_with_pnpm
@@ -65,12 +66,12 @@ def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
     with open_stage(request) as stage:
         fetch = fetch_with_pnpm if request.pnpm else fetch_local
         fetched = fetch(request, manifest, specs, stage)
-        bundles = bundles_with(manifest.bundles, fetched.packages, manifest.dependencies)
+        bundles = bundles_with(manifest.bundles, fetched.packages, manifest.recorded)
         after = fetched.manifest.with_bundles(bundles)
         cautions = [
             *_check(request, after, fetched.packages),
             *_plain(fetched.packages),
-            *_off(fetched.packages, bundles),
+            *_off(after, fetched.packages),
             *_lacking(fetched.packages),
             *_drift(request, fetched),
         ]
@@ -95,7 +96,7 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
     manifest = read_manifest(profile)
     groups = manifest.recorded
     for name in names:
-        if name not in groups and name not in manifest.bundles:
+        if name not in {*groups, *disabled_plugins(manifest)} and name not in manifest.bundles:
             raise no_such_plugin(request, manifest, name)
     gone = [_gone(request, manifest, groups, name) for name in dict.fromkeys(names)]
     left = left_rows(profile, names)
@@ -106,7 +107,8 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
         else:
             fetched = _remove_local(request, manifest, names)
         bundles = tuple(bundle for bundle in manifest.bundles if bundle not in names)
-        plan = plan_changes(request, manifest, fetched.manifest.with_bundles(bundles), fetched)
+        after = forget(fetched.manifest.with_bundles(bundles), names)
+        plan = plan_changes(request, manifest, after, fetched)
         record_plan(request, plan)
     return Outcome(
         profile,
@@ -146,13 +148,16 @@ def _plain(packages: Sequence[Package]) -> Iterator[str]:
             )
 
 
-def _off(packages: Sequence[Package], bundles: Sequence[object]) -> Iterator[str]:
+def _off(after: Manifest, packages: Sequence[Package]) -> Iterator[str]:
+    off = disabled_plugins(after)
     for package in packages:
-        if package.is_bundle and package.name not in bundles:
-            yield (
-                f"{package.name} is installed but no layer: it was taken off the bundle list, "
-                "and dsh leaves it so; remove it and add it again to have it back"
-            )
+        if not package.is_bundle or package.name in after.bundles:
+            continue
+        why = off[package.name].why if package.name in off else "taken off the bundle list"
+        yield (
+            f"{package.name} is installed but no layer: {why}; to have it back: "
+            f"dshloop plugin enable {package.name}"
+        )
 
 
 def _lacking(packages: Sequence[Package]) -> Iterator[str]:
@@ -173,9 +178,9 @@ def _drift(request: Request, fetched: Fetched) -> Iterator[str]:
 
 
 def _added(before: Manifest, after: Manifest, plan: Plan, package: Package) -> PluginChange:
-    name, now = package.name, after.dependencies
+    name, now = package.name, after.recorded
     state: State = "added"
-    if name in before.dependencies:
+    if name in before.recorded:
         state = "updated" if plan.changes else "unchanged"
     layer = after.bundles.index(name) + 1 if name in after.bundles else None
     return PluginChange(name, package.version, now.get(name, ""), state, layer)

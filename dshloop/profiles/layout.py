@@ -113,10 +113,17 @@ class Manifest:
                     del value[group]
         return replace(self, value=value)
 
-    def with_dependencies(self, dependencies: Mapping[str, str]) -> Manifest:
-        """Give the manifest with these dependencies, sorted as pnpm sorts them."""
-        ordered = dict(sorted(dependencies.items()))
-        return replace(self, value={**self.value, "dependencies": ordered})
+    def with_specs(self, specs: Mapping[str, str]) -> Manifest:
+        """Give the manifest with these recorded, sorted as pnpm sorts, in the groups they are in.
+
+        New ones go to the dependencies.
+        """
+        value = dict(self.value)
+        groups = {group: found for group in _GROUPS if isinstance(found := value.get(group), dict)}
+        for name, spec in specs.items():
+            group = next((one for one, members in groups.items() if name in members), _GROUPS[0])
+            groups[group] = dict(sorted({**groups.get(group, {}), name: spec}.items()))
+        return replace(self, value={**value, **groups})
 
     def with_bundles(self, bundles: Sequence[Any]) -> Manifest:
         """Give the manifest with this bundle list, where dsh looks for it."""

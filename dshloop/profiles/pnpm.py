@@ -25,13 +25,15 @@ from dshloop.errors import (
 from dshloop.files import read_bytes, shown, writing
 from dshloop.journal import Change
 from dshloop.paths import private_folder
+from dshloop.profiles.builds import allow_builds, builds_in
 from dshloop.profiles.bundle import Package, read_package
 from dshloop.profiles.changing import Fetched, Request, change_of, content_at, tree_from
 from dshloop.profiles.create import WORKSPACE_TEXT
 from dshloop.profiles.fetch import open_package, require_distinct
 from dshloop.profiles.layout import Manifest, parse_manifest
+from dshloop.profiles.lockfile import Locked, integrity_of, read_lock
 from dshloop.profiles.spec import PluginSpec
-from dshloop.profiles.stage import fill
+from dshloop.profiles.stage import clear, fill
 from dshloop.terminal import one_line
 
 _KEPT_LOGS = 20
@@ -54,49 +56,98 @@ def fetch_with_pnpm(
 ) -> Fetched:
     """Run ``pnpm add`` in a filled stage; give what it installed, in the order of the specs."""
     named = [_local_name(request, spec) if spec.local else spec.alias for spec in specs]
-    after, log = _run(request, manifest, stage, ["add", "--ignore-scripts"], specs)
+    words = ["add", "--ignore-scripts", *(spec.for_pnpm for spec in specs)]
+    open_profile(request, manifest, stage)
+    _forget_changed(request, manifest, specs, named, stage)
+    log = run_pnpm(request, stage, words)
+    after = recorded_in(request, stage)
     names = _names(specs, named, manifest, after)
-    packages = [
-        replace(read_package(stage / "node_modules" / name, name=name), origin=spec.path)
-        for name, spec in zip(names, specs, strict=True)
-    ]
+    builds = builds_in(stage, request.profile.folder, _packages(stage, names, specs))
+    if request.allow_build and builds:
+        clear(stage)
+        open_profile(request, manifest, stage)
+        allow_builds(stage, builds)
+        _forget_changed(request, manifest, specs, named, stage)
+        log = run_pnpm(request, stage, [word for word in words if word != "--ignore-scripts"])
+    packages = _packages(stage, names, specs)
     require_distinct(packages, specs)
-    return Fetched(tuple(packages), after, tuple(_changes(request, packages, stage)), log)
+    changes = tuple(stage_changes(request, packages, stage))
+    return Fetched(tuple(packages), recorded_in(request, stage), changes, log, tuple(builds))
 
 
 def remove_with_pnpm(
     request: Request, manifest: Manifest, names: Sequence[str], stage: Path
 ) -> Fetched:
     """Run ``pnpm remove`` in a filled stage, and remove links that pnpm leaves behind."""
-    after, log = _run(request, manifest, stage, ["remove", "--config.ignore-scripts=true", *names])
+    open_profile(request, manifest, stage)
+    log = run_pnpm(request, stage, ["remove", "--config.ignore-scripts=true", *names])
     for name in names:
         left = stage / "node_modules" / name
         if left.is_symlink():
             left.unlink()
-    return Fetched((), after, tuple(_changes(request, (), stage)), log)
+    changes = tuple(stage_changes(request, (), stage))
+    return Fetched((), recorded_in(request, stage), changes, log)
 
 
-def _run(
-    request: Request,
-    manifest: Manifest,
-    stage: Path,
-    args: list[str],
-    specs: Sequence[PluginSpec] = (),
-) -> tuple[Manifest, Path]:
-    assert request.pnpm is not None
+def open_profile(request: Request, manifest: Manifest, stage: Path) -> None:
+    """Fill a stage with what pnpm needs of the profile, or of the one to be created."""
     fill(stage, request.profile)
-    path = stage / "package.json"
-    with writing(path):
-        path.write_bytes(manifest.as_bytes())
+    with writing(stage / "package.json"):
+        (stage / "package.json").write_bytes(manifest.as_bytes())
         if not request.profile.exists:
             (stage / "pnpm-workspace.yaml").write_text(WORKSPACE_TEXT, encoding="utf-8")
-    words = [*args, "--reporter=append-only", *(spec.for_pnpm for spec in specs)]
+
+
+def run_pnpm(request: Request, stage: Path, words: Sequence[str]) -> Path:
+    """Run one pnpm command in a stage; give its log.
+
+    Raises PackageNotFoundError, RegistryUnreachableError, PnpmMissingError or PnpmFailedError.
+    """
+    assert request.pnpm is not None
+    args = [words[0], "--reporter=append-only", *words[1:]]
     with _log(request) as (log, file):
-        ended = run_program(request.pnpm, words, variables=request.variables, cwd=stage, log=file)
+        ended = run_program(request.pnpm, args, variables=request.variables, cwd=stage, log=file)
     if ended.status != 0:
-        raise _failure(log, ended.status)
-    data = read_bytes(path)
-    return parse_manifest(data or b"{}", path, name=request.profile.name), log
+        raise pnpm_failure(log, ended.status)
+    return log
+
+
+def recorded_in(request: Request, stage: Path) -> Manifest:
+    """Read the manifest that pnpm has left in a stage."""
+    path = stage / "package.json"
+    return parse_manifest(read_bytes(path) or b"{}", path, name=request.profile.name)
+
+
+def _packages(stage: Path, names: Sequence[str], specs: Sequence[PluginSpec]) -> list[Package]:
+    return [
+        replace(read_package(stage / "node_modules" / name, name=name), origin=spec.path)
+        for name, spec in zip(names, specs, strict=True)
+    ]
+
+
+def _forget_changed(
+    request: Request,
+    manifest: Manifest,
+    specs: Sequence[PluginSpec],
+    named: Sequence[str | None],
+    stage: Path,
+) -> None:
+    """Have pnpm forget archives and copies whose content is another now: it keeps the old one."""
+    lock = read_lock(read_bytes(stage / "pnpm-lock.yaml") or b"")
+    old = [
+        name
+        for name, spec in zip(named, specs, strict=True)
+        if name in lock and name in manifest.recorded and is_other(spec, lock[name])
+    ]
+    if old:
+        run_pnpm(request, stage, ["remove", "--config.ignore-scripts=true", *old])
+
+
+def is_other(spec: PluginSpec, locked: Locked) -> bool:
+    """Whether a local package isn't what was locked; a copied folder always counts as another."""
+    if spec.path is None or spec.link:
+        return False
+    return spec.kind == "folder" or locked.integrity != integrity_of(spec.path)
 
 
 @contextmanager
@@ -116,7 +167,7 @@ def _log(request: Request) -> Iterator[tuple[Path, IO[bytes]]]:
             yield path, file
 
 
-def _failure(log: Path, status: int) -> DshloopError:
+def pnpm_failure(log: Path, status: int) -> DshloopError:
     """Make an error of the line in pnpm's output that says why it failed."""
     text = log.read_bytes().decode("utf-8", "replace")
     found = _FAULT.search(text)
@@ -142,7 +193,7 @@ def _names(
     specs: Sequence[PluginSpec], named: Sequence[str | None], before: Manifest, after: Manifest
 ) -> list[str]:
     """Find under which names pnpm recorded the specs; git and tarball specs don't say it."""
-    now, old = after.dependencies, before.dependencies
+    now, old = after.recorded, before.recorded
     names = [
         name or (spec.target if spec.target in now else None)
         for spec, name in zip(specs, named, strict=True)
@@ -158,7 +209,8 @@ def _names(
     return [name for name in names if name is not None]
 
 
-def _changes(request: Request, packages: Sequence[Package], stage: Path) -> Iterator[Change]:
+def stage_changes(request: Request, packages: Sequence[Package], stage: Path) -> Iterator[Change]:
+    """Give the changes that bring a stage's lock, workspace file and packages into the profile."""
     profile = request.profile
     files = [
         change

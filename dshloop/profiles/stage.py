@@ -64,6 +64,16 @@ def fill(stage: Path, profile: Profile) -> None:
             place.symlink_to(entry)
 
 
+def clear(stage: Path) -> None:
+    """Empty a stage; what its links lead to stays."""
+    with writing(stage):
+        for entry in stage.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+
+
 def clone_modules(source: Path, target: Path) -> None:
     """Copy a node_modules folder; packages' files share their data, pnpm's own files don't.
 

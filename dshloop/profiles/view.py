@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import DshloopError
@@ -39,7 +38,8 @@ class PluginLine:
     """One dependency of a profile, as installed.
 
     ``layer`` counts from 1 in the bundle list, None when it is no active layer; ``bundle`` is
-    whether it could be one; ``folder`` None means that it is missing on disk.
+    whether it could be one; ``folder`` None means that it is missing on disk; ``disabled`` is
+    why it is off, where `plugin disable` switched it off.
     """
 
     name: str
@@ -48,12 +48,15 @@ class PluginLine:
     layer: int | None
     bundle: bool
     folder: str | None
+    disabled: str | None = None
 
     @property
     def state(self) -> str:
         """Say in a few words what it is."""
         if self.layer is not None:
             role = f"layer {self.layer}"
+        elif self.disabled is not None:
+            role = self.disabled
         else:
             role = "off, not in the bundle list" if self.bundle else "plain dependency"
         return role if self.folder else f"{role}, missing on disk"
@@ -131,11 +134,18 @@ def show_profile(profile: Profile, inbox: Inbox | None = None) -> ProfileView:
 
 
 def list_plugins(profile: Profile) -> list[PluginLine]:
-    """List the dependencies of a profile, dev and optional ones too, sorted by name."""
+    """List the dependencies of a profile, dev and optional ones too, sorted by name.
+
+    What `plugin disable` switched off is listed even when it is no dependency.
+    """
+    from dshloop.profiles.disabled import disabled_plugins
+
     manifest = read_manifest(profile)
+    off = {name: one.why for name, one in disabled_plugins(manifest).items()}
+    specs = {**dict.fromkeys(off, ""), **manifest.recorded}
     return [
-        _plugin_line(profile, name, spec, manifest.bundles)
-        for name, spec in sorted(manifest.recorded.items())
+        _plugin_line(profile, name, spec, manifest.bundles, off.get(name))
+        for name, spec in sorted(specs.items())
     ]
 
 
@@ -148,8 +158,10 @@ def _profile_line(profile: Profile, default: str | None) -> ProfileLine:
     return ProfileLine(profile.name, folder, manifest.bundles, len(manifest.recorded), chosen)
 
 
-def _plugin_line(profile: Profile, name: str, spec: str, bundles: tuple[Any, ...]) -> PluginLine:
-    package = _installed(profile.modules / name, name)
+def _plugin_line(
+    profile: Profile, name: str, spec: str, bundles: tuple[Any, ...], off: str | None
+) -> PluginLine:
+    package = read_installed(profile, name)
     return PluginLine(
         name,
         package.version if package else None,
@@ -157,11 +169,13 @@ def _plugin_line(profile: Profile, name: str, spec: str, bundles: tuple[Any, ...
         bundles.index(name) + 1 if name in bundles else None,
         package.is_bundle if package else name in bundles,
         shown(package.folder) if package else None,
+        None if name in bundles else off,
     )
 
 
-def _installed(folder: Path, name: str) -> Package | None:
+def read_installed(profile: Profile, name: str) -> Package | None:
+    """Read a package from the profile's node_modules; None where there is none to read."""
     try:
-        return read_package(folder, name=name)
+        return read_package(profile.modules / name, name=name)
     except DshloopError:
         return None

@@ -155,7 +155,7 @@ def test_changed_manifest_keeps_other_keys_indentation_and_line_ends() -> None:
     dsh = b'"dsh": {"other": {}, "profile": {"patchReload": "live"}}'
     text = b'{\r\n\t"x": 1.5,\r\n\t' + dsh + b"\r\n}\r\n"
     changed = parse_manifest(text, Path("package.json"))
-    written = changed.with_dependencies({"b": "1", "A": "2"}).with_bundles(["b"]).as_bytes()
+    written = changed.with_specs({"b": "1", "A": "2"}).with_bundles(["b"]).as_bytes()
     assert written.startswith(b'{\r\n\t"x": 1.5,\r\n\t"dsh"')
     value = json.loads(written)
     assert list(value["dependencies"]) == ["A", "b"]
@@ -164,7 +164,7 @@ def test_changed_manifest_keeps_other_keys_indentation_and_line_ends() -> None:
 
 def test_the_last_dependency_takes_the_key_with_it_as_in_pnpm() -> None:
     manifest = new_manifest("x", ())
-    full = manifest.with_dependencies({"a": "1", "b": "2"})
+    full = manifest.with_specs({"a": "1", "b": "2"})
     assert full.without(["a"]).dependencies == {"b": "2"}
     assert "dependencies" not in full.without(["a", "b"]).value
     assert manifest.without(["a"]).value["dependencies"] == {}
