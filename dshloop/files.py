@@ -73,12 +73,8 @@ def read_bytes(path: Path) -> bytes | None:
     whatever the system refuses.
     """
     try:
-        kind = path.stat().st_mode
-        if not stat.S_ISREG(kind) and not str(path).startswith(_OPEN_DESCRIPTORS):
-            raise UnreadableFileError(
-                f"can't read {shown(path)}: it is {_kind_name(kind)}, not a file",
-                file=shown(path),
-            )
+        if not str(path).startswith(_OPEN_DESCRIPTORS):
+            require_file(path.stat())
         return path.read_bytes()
     except FileNotFoundError:
         return None
@@ -214,6 +210,12 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def require_file(found: os.stat_result) -> None:
+    """Raise OSError for what isn't a regular file: opening a pipe or a device may never end."""
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(0, f"it is {_kind_name(found.st_mode)}, not a file")
+
+
 def _kind_name(mode: int) -> str:
     names = {
         stat.S_IFDIR: "a folder",
@@ -234,8 +236,7 @@ def _status(target: Path, *, follow: bool) -> os.stat_result | None:
         return None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(0, f"it is {_kind_name(found.st_mode)}, not a file")
+    require_file(found)
     return found
 
 

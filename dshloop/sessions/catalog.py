@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dshloop.errors import DshloopError, SessionAmbiguousError, SessionNotFoundError
+from dshloop.files import require_file
 from dshloop.paths import Places
 from dshloop.sessions.naming import LOG_NAME, decode_id, encode_id, folder_of
 from dshloop.transcripts.dsh import read_head
@@ -163,6 +164,7 @@ def _entry(folder: Path, home: Home) -> Entry | None:
         path = folder / name
         try:
             found = path.stat()
+            require_file(found)
         except OSError:
             continue
         return Entry(decode_id(folder.name), path, home, found.st_size, found.st_mtime)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from dshloop.transcripts.vocabulary import Event, is_count, is_integer
 
@@ -12,14 +12,16 @@ _DELTAS = {
     "reasoning-chunks": ("reasoning-delta", "text", "texts"),
     "tool-call-chunks": ("tool-call-delta", "argumentsDelta", "args"),
 }
-PACKED_TYPES = frozenset(_DELTAS)
-
-
 _LONGEST_RUN = 10_000_000  # events; a longer pair in sourceEventSeqs is left as it is
 
 
 class MalformedRowError(ValueError):
     """A packed row has wrong keys or lengths; readers report it as a finding."""
+
+
+def is_packed(kind: object) -> TypeGuard[str]:
+    """Whether the ``type`` of a line or record is that of a packed row."""
+    return isinstance(kind, str) and kind in _DELTAS
 
 
 def expand_row(row: Mapping[str, Any]) -> Iterator[Event]:
@@ -61,7 +63,7 @@ def _expand_record(record: object) -> Iterator[dict[str, Any]]:
     kind = record.get("type")
     if kind == "chunk" and isinstance(record.get("chunk"), dict):
         yield record
-    elif kind in PACKED_TYPES:
+    elif is_packed(kind):
         rest = {name: value for name, value in record.items() if name not in ("type", "time0")}
         for time, chunk in _pieces(kind, rest, record.get("time0"), set()):
             yield {"type": "chunk", "time": time, "chunk": chunk}

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from dshloop.errors import SessionNotFoundError, SessionUnreadableError
-from dshloop.files import shown, why
+from dshloop.files import require_file, shown, why
 from dshloop.transcripts.findings import Finding
 from dshloop.transcripts.framing import text_of
 from dshloop.transcripts.header import Header, header_faults, read_header, version_fault
 from dshloop.transcripts.packed import (
-    PACKED_TYPES,
     MalformedRowError,
     expand_row,
     expand_sources,
+    is_packed,
 )
 from dshloop.transcripts.vocabulary import (
     V0,
@@ -34,6 +34,7 @@ from dshloop.transcripts.vocabulary import (
 def open_scan(path: Path) -> Iterator[Scan]:
     """Open a log for one pass; the header is read already when the block begins."""
     try:
+        require_file(path.stat())
         with path.open("rb") as file:
             yield Scan(path, file)
     except FileNotFoundError as error:
@@ -77,7 +78,7 @@ class Scan:
             return None
         try:
             value = _decode(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             self._no_header("corrupt session log: header line is not valid JSON")
             return None
         if not isinstance(value, dict) or value.get("type") != "session":
@@ -123,7 +124,7 @@ class Scan:
         if value is None:
             return
         kind = value.get("type")
-        if kind in PACKED_TYPES and self.version == V0:
+        if self.version == V0 and is_packed(kind):
             yield from self._row(value, start)
             return
         fault = envelope_fault(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -301,6 +302,31 @@ def test_the_head_of_a_log_says_whether_it_is_all(tmp_path: Path) -> None:
 def test_a_missing_log_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFoundError):
         read_transcript(tmp_path / "session.jsonl")
+
+
+_ODD_VALUES = (None, True, -1, 1.5, 2**70, "\ud800", [], {}, [None], {"kind": {}})
+
+
+@pytest.mark.parametrize("version", [0, 4])
+@pytest.mark.parametrize("odd", _ODD_VALUES, ids=repr)
+def test_any_value_in_any_place_is_survived(tmp_path: Path, version: int, odd: object) -> None:
+    header = {**HEADER, "version": version, "isSeeded": False}
+    row = {"dt": [], "texts": ["a"], "index": 0, "turn": 1, "step": 1}
+    packed = {"type": "text-chunks", "seq0": 5, "time0": 1, "data": row}
+    for lines in _with_odd_value([header, *turn(1, 0), packed, *turn(2, 6)], odd):
+        read = read_transcript(write(tmp_path / "session.jsonl", lines[1:], lines[0]))
+        read.closers()
+        json.dumps([finding.as_json() for finding in read.findings])
+
+
+def _with_odd_value(lines: list[dict], odd: object) -> Iterator[list[dict]]:
+    """Put a value in the place of every key of every line, and of every key of its data."""
+    for at, old in enumerate(lines):
+        for key in old:
+            yield [*lines[:at], {**old, key: odd}, *lines[at + 1 :]]
+        for key in old.get("data", ()):
+            new = {**old, "data": {**old["data"], key: odd}}
+            yield [*lines[:at], new, *lines[at + 1 :]]
 
 
 @given(st.binary(max_size=400))
