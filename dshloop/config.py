@@ -49,13 +49,13 @@ class Config:
 
 def read_config(places: Places) -> Config:
     """Read and check config.yml; a missing file is an empty one. Raises CONFIG_INVALID."""
-    path = places.config_file
-    if not path.exists():  # the common case costs no YAML import
-        return Config(path, {})
     from dshloop.files import read_text
 
+    path = places.config_file
     text = read_text(path)
-    config = Config(path, _parse(path, "" if text is None else text.value))
+    if text is None:  # the common case costs no YAML import
+        return Config(path, {})
+    config = Config(path, _parse(path, text.value))
     for setting in SETTINGS:
         _check(setting, config.get(setting.key), path)
     return config
@@ -109,20 +109,15 @@ def _planned(config: Config, edit: Callable[[str], str]) -> Change:
 
 
 def _parse(path: Path, text: str) -> Mapping[str, Any]:
-    import yaml
+    from dshloop.dsh_yaml import load
+    from dshloop.errors import DshYamlInvalidError
+    from dshloop.files import shown
 
     try:
-        values = yaml.load(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as fault:
-        mark = getattr(fault, "problem_mark", None)
-        where = {"line": mark.line + 1, "column": mark.column + 1} if mark else {}
-        problem = getattr(fault, "problem", None) or str(fault)
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        values = load(text, source=shown(path))
+    except DshYamlInvalidError as fault:
         raise ConfigInvalidError(
-            f"{path}{place}: {problem}",
-            hint="Mend the file, or move it away.",
-            file=str(path),
-            **where,
+            fault.message, hint="Mend the file, or move it away.", **fault.details
         ) from None
     if values is None:
         return {}

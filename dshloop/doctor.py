@@ -92,10 +92,11 @@ def examine(places: Places, env: Environment) -> Report:
 
 def state_of(path: Path) -> str:
     """Tell whether a path can be written, or created where it is missing."""
-    if path.exists():
+    # os.access answers for paths that may not even be looked at, where exists() raises.
+    if os.access(path, os.F_OK):
         return "writable" if os.access(path, os.W_OK) else "read-only"
-    above = next((folder for folder in path.parents if folder.exists()), None)
-    if above is None or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+    above = next(folder for folder in path.parents if os.access(folder, os.F_OK))
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         return "blocked"
     return "missing, will be created"
 

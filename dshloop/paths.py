@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from dshloop.errors import HomeUnknownError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +64,21 @@ def find_places(
     """Find the folders: options first, then DSH_HOME, DSHLOOP_DATA, DSHLOOP_CONFIG, then defaults.
 
     A blank value counts as unset, ``~`` is expanded, a relative path is taken from ``cwd``
-    (dsh-profiles 1).
+    (dsh-profiles 1). Raises HOME_UNKNOWN when a default is needed and there is no home folder.
     """
     data = _named(data_dir, variables.get("DSHLOOP_DATA"))
     config = _named(variables.get("DSHLOOP_CONFIG"))
     return Places(
         dsh_home=absolute(_named(home, variables.get("DSH_HOME")) or "~/.dsh", cwd, variables),
-        data=absolute(data, cwd, variables) if data else _user_folder("data"),
-        config=absolute(config, cwd, variables) if config else _user_folder("config"),
+        data=absolute(data or _user_folder("data"), cwd, variables),
+        config=absolute(config or _user_folder("config"), cwd, variables),
     )
 
 
 def absolute(path: str, cwd: Path, variables: Mapping[str, str]) -> Path:
     """Make a path that a user typed absolute, with ``~`` taken as their home; links stay."""
-    import os.path
-
     if path == "~" or path.startswith(("~/", "~\\")):
-        home = variables.get("HOME") or variables.get("USERPROFILE") or str(Path.home())
-        path = home + path[1:]
+        path = _home(variables) + path[1:]
     return Path(os.path.normpath(cwd / path))
 
 
@@ -94,8 +94,16 @@ def _named(*values: str | None) -> str | None:
     return next((value for value in values if value and value.strip()), None)
 
 
-def _user_folder(kind: str) -> Path:
+def _home(variables: Mapping[str, str]) -> str:
+    home = variables.get("HOME") or variables.get("USERPROFILE") or os.path.expanduser("~")  # noqa: PTH111 - Path raises
+    if home == "~":  # neither a variable nor the system's list of users knows
+        raise HomeUnknownError("this user has no home folder")
+    return home
+
+
+def _user_folder(kind: str) -> str:
+    """Give platformdirs' folder; it begins with ``~`` where no home is known."""
     import platformdirs
 
-    find = platformdirs.user_data_path if kind == "data" else platformdirs.user_config_path
+    find = platformdirs.user_data_dir if kind == "data" else platformdirs.user_config_dir
     return find("dshloop", appauthor=False)

@@ -32,7 +32,7 @@ def test_dotted_keys_reach_into_mappings(places: Places) -> None:
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("a: [", 1), ("- a\n", 1), ("a: 1\n b: 2\n", 2)],
+    [("a: [1, }\n", 1), ("- a\n", 1), ("a: 1\n b: 2\n", 2)],
 )
 def test_a_broken_file_is_named_with_its_line(places: Places, text: str, line: int) -> None:
     places.config_file.write_text(text)

@@ -27,7 +27,14 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.output import Output
 from dshloop.cli.params import Command, Group
 from dshloop.environment import Environment
-from dshloop.errors import DshloopError, ExitCode, InternalError, InterruptedByUserError, UsageError
+from dshloop.errors import (
+    DshloopError,
+    ExitCode,
+    InternalError,
+    InterruptedByUserError,
+    SystemRefusedError,
+    UsageError,
+)
 from dshloop.result import Result, Stream
 
 
@@ -50,6 +57,11 @@ VERBS: dict[str, Verb] = {
     "config": Verb("config", "Read and change dshloop's own settings."),
     "doctor": Verb("doctor", "Check versions, folders and the programs found.", alone=True),
 }
+
+
+class UnknownWordError(UsageError):
+    """The first word is no verb; the words behind it were not looked at."""
+
 
 SUMMARY = """\
 The command line for DeepSeek Harness (DSH) profiles, agent loops, sessions and memory.
@@ -80,7 +92,7 @@ class Root(Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Offer near matches from the table, which Typer's own suggestions don't know."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            raise unknown_word(args[0], list(VERBS), "dshloop")
+            raise unknown_word(args[0], list(VERBS))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -152,7 +164,17 @@ def _answer(invocation: Invocation) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return Output(invocation).error(InterruptedByUserError("interrupted"))
     except Exception as fault:
-        return Output(invocation).error(InternalError.wrap(fault), fault)
+        return Output(invocation).error(_unexpected(fault), fault)
+
+
+def _unexpected(fault: Exception) -> DshloopError:
+    """Tell what the machine refuses (no command can ask every path first) from faults of ours."""
+    if not isinstance(fault, OSError) or fault.filename is None:
+        return InternalError.wrap(fault)
+    from dshloop.files import shown, why
+
+    file = shown(os.fsdecode(fault.filename))
+    return SystemRefusedError(f"can't use {file}: {why(fault)}", file=file)
 
 
 def call(invocation: Invocation) -> Result[Any] | Stream | None:
@@ -166,18 +188,21 @@ def call(invocation: Invocation) -> Result[Any] | Stream | None:
     except typer.Exit:  # an option that ends the run was met before the others were kept
         invocation.json = invocation.json or _asks_for_json(invocation.words)
         return invocation.answer
+    except UnknownWordError:
+        invocation.json = invocation.json or _asks_for_json(invocation.words)
+        raise
     except typer.TyperException as fault:
         invocation.json = invocation.json or _asks_for_json(invocation.words)
         raise _usage_error(fault) from None
 
 
-def unknown_word(word: str, known: Sequence[str], command: str) -> UsageError:
+def unknown_word(word: str, known: Sequence[str]) -> UnknownWordError:
     """Say that a verb doesn't exist, with the near matches."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"Run {command} --help."
-    return UsageError(f'there is no command "{word}"', hint=hint, near=near)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "Run dshloop --help."
+    return UnknownWordError(f'there is no command "{word}"', hint=hint, near=near)
 
 
 def _usage_error(fault: Any) -> UsageError:

@@ -52,6 +52,13 @@ Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show at
 Id = typer.Argument(metavar="ID", help="The id, or its beginning.", autocompletion=memory_ids)
 
 
+def _number(value: float | None) -> float | None:
+    """Refuse NaN, which no range keeps out."""
+    if value is not None and value != value:
+        raise typer.BadParameter("it is not a number")
+    return value
+
+
 @app.command(cls=Command)
 def remember(
     ctx: typer.Context,
@@ -113,7 +120,12 @@ def recall(
     min_score: Annotated[
         float | None,
         typer.Option(
-            "--min-score", min=0.0, max=1.0, metavar="SCORE", help="Hide hits that score lower."
+            "--min-score",
+            min=0.0,
+            max=1.0,
+            metavar="SCORE",
+            callback=_number,
+            help="Hide hits that score lower.",
         ),
     ] = None,
     store: Store = None,

@@ -22,8 +22,9 @@ def project_here(variables: Mapping[str, str], cwd: Path) -> str:
 
 
 def project_filter(asked: str | None, variables: Mapping[str, str], cwd: Path) -> str | None:
-    """Read a ``--project`` option: ``.`` is the project one stands in, none is every project."""
-    return project_here(variables, cwd) if asked == "." else asked
+    """Read a ``--project`` option: ``.`` is the project one stands in, none (or blank) is all."""
+    name = (asked or "").strip()
+    return project_here(variables, cwd) if name == "." else name or None
 
 
 def _has_git(folder: Path) -> bool:

@@ -74,13 +74,19 @@ def _decode(raw: bytes | str, number: int) -> str:
     try:
         return raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        raise _bad_line(number, f"is not UTF-8 text (byte {error.start + 1})") from None
+        what = f"is not UTF-8 text (byte {error.start + 1})"
+        raise _bad_line(number, what, error.start + 1, "Prompts are text in UTF-8.") from None
 
 
-def _bad_line(number: int, what: str, column: int = 1) -> PromptLineError:
+def _bad_line(
+    number: int,
+    what: str,
+    column: int = 1,
+    hint: str = 'Each line is a JSON string or {"prompt": "…"}, in UTF-8.',
+) -> PromptLineError:
     return PromptLineError(
         f"line {number} of standard input {what}",
-        hint='Each line is a JSON string or {"prompt": "…"}, in UTF-8.',
+        hint=hint,
         line=number,
         column=column,
     )

@@ -11,9 +11,9 @@ from typing import Any
 from dshloop.errors import SessionNotFoundError
 from dshloop.files import shown
 from dshloop.loops.binding import Stored, stored_binding
-from dshloop.paths import Places
+from dshloop.paths import Places, absolute
 from dshloop.runs.listing import binding_json, iso
-from dshloop.sessions.catalog import find, log_in
+from dshloop.sessions.catalog import find, find_id, log_in
 from dshloop.terminal import one_line
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from dshloop.transcripts.vocabulary import Event
@@ -67,14 +67,17 @@ def show_session(places: Places, name: str, cwd: Path) -> Shown:
 
 def _locate(places: Places, name: str, cwd: Path) -> Path:
     typed = os.sep in name or "/" in name or name.endswith((".jsonl", ".zstd"))
-    path = Path(os.path.normpath(cwd / Path(name).expanduser())) if typed else None
-    if path is None:
+    if not typed and name not in (".", ".."):
         return find(places, name, cwd).path
-    if path.is_dir():
+    path = absolute(name, cwd, os.environ)
+    if os.path.isdir(path):  # noqa: PTH112 - Path raises for a name that is too long
         found = log_in(path)
         if found is None:
             raise SessionNotFoundError(f"{shown(path)} holds no session log", file=shown(path))
         return found
+    if not os.path.lexists(path):  # an id may look like a path
+        entry = find_id(places, name)
+        return path if entry is None else entry.path
     return path
 
 

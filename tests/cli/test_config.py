@@ -39,7 +39,7 @@ def test_dry_run_shows_the_diff_and_writes_nothing() -> None:
 
 def test_a_broken_file_is_one_clear_error() -> None:
     config_file().parent.mkdir(parents=True)
-    config_file().write_text("profile: [")
+    config_file().write_text("profile: [}\n")
     ran = dshloop("config", "list", "--json")
     assert (ran.code, ran.out) == (1, "")
     assert ran.error["code"] == "CONFIG_INVALID"

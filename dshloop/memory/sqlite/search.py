@@ -24,6 +24,7 @@ _MOST_WORDS = 32
 _MOST_LOOKED_UP = 500
 _MOST_FORMS = 64
 _SHOWN_CANDIDATES = 10
+_MOST_ROWS = 1 << 62  # SQLite's integers end a little later
 
 _SEARCH = f"""
     SELECT i.rowid, {", ".join(f"i.{name}" for name in FIELD_WEIGHTS)}
@@ -39,7 +40,8 @@ def recall(
     asked: Sequence[Word] = question(query)[:_MOST_LOOKED_UP]
     corpus = _corpus(connection, asked)
     asked = _shortened(asked, corpus)
-    candidates = _candidates(connection, corpus, filters, max(CANDIDATES, 2 * limit))
+    wanted = min(max(CANDIDATES, 2 * limit), _MOST_ROWS)
+    candidates = _candidates(connection, corpus, filters, wanted)
     best = [one for one in rank(asked, candidates, corpus)[:limit] if one.score >= floor]
     memories = _load(connection, [one.candidate.seq for one in best])
     return [
@@ -56,7 +58,7 @@ def newest(
     where, values = _where(filters)
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM memories AS m WHERE 1 {where} ORDER BY seq DESC LIMIT ? OFFSET ?",
-        (*values, -1 if limit is None else limit, offset),
+        (*values, -1 if limit is None else min(limit, _MOST_ROWS), min(offset, _MOST_ROWS)),
     )
     return [memory_of(row) for row in rows]
 
@@ -135,8 +137,10 @@ def _telling(corpus: Corpus) -> list[str]:
 
 
 def _load(connection: sqlite3.Connection, seqs: Sequence[int]) -> dict[int, Memory]:
+    # One JSON parameter: the number of parameters is limited.
     rows = connection.execute(
-        f"SELECT seq, {COLUMNS} FROM memories WHERE seq IN ({', '.join('?' * len(seqs))})", seqs
+        f"SELECT seq, {COLUMNS} FROM memories WHERE seq IN (SELECT value FROM json_each(?))",
+        (str(list(seqs)),),
     )
     return {row[0]: memory_of(row[1:]) for row in rows}
 
