@@ -61,8 +61,12 @@ class Document:
 
         None for what is not of this document, and for scalars: ask their container.
         """
+        offset = self.start(container, key)
+        return None if offset is None else self.text.position(offset)
+
+    def start(self, container: Value, key: str | int | None = None) -> int | None:
+        """Say the same as `position` as an offset into `text.text`."""
         marks = self.marks.get(id(container))
         if marks is None or marks.container is not container:
             return None
-        offset = marks.start if key is None else marks.entry(key)
-        return None if offset is None else self.text.position(offset)
+        return marks.start if key is None else marks.entry(key)

@@ -62,7 +62,7 @@ def write_string(text: str, level: int, *, is_key: bool) -> str:
     """Write a string that stands `level` steps deep; keys stay on one line."""
     if not text:
         return "''"
-    if text in _OLD_BOOLEANS or _OLD_BASE_60.fullmatch(text):
+    if is_old_word(text):
         return f"'{text}'"
     indent = INDENT * max(1, level)
     width = max(MIN_WIDTH, WIDTH - indent)
@@ -70,13 +70,28 @@ def write_string(text: str, level: int, *, is_key: bool) -> str:
         case Style.PLAIN:
             return text
         case Style.SINGLE:
-            return "'" + text.replace("'", "''") + "'"
+            return quote_single(text)
         case Style.LITERAL:
             return "|" + _block_header(text) + _indented(text, indent)
         case Style.FOLDED:
             return ">" + _block_header(text) + _indented(fold(text, width), indent)
         case Style.DOUBLE:
-            return f'"{_escaped(text)}"'
+            return quote_double(text)
+
+
+def quote_double(text: str) -> str:
+    """Write a string in double quotes, which can hold every text on one line."""
+    return f'"{_escaped(text)}"'
+
+
+def quote_single(text: str) -> str:
+    """Write a string of printable characters without line breaks in single quotes."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def is_old_word(text: str) -> bool:
+    """Tell whether readers of YAML 1.1 take this word for a boolean or a number to base 60."""
+    return text in _OLD_BOOLEANS or _OLD_BASE_60.fullmatch(text) is not None
 
 
 def choose_style(text: str, width: int, *, is_key: bool) -> Style:

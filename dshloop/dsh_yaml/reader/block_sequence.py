@@ -31,15 +31,17 @@ def read_block_sequence(reader: NodeReader, indent: int) -> bool:
             raise reader.fault("tab characters must not be used in indentation")
         if not _at_dash(reader):
             break
-        keys[len(result)] = reader.pos
+        dash = keys[len(result)] = reader.pos
         reader.pos += 1
         if reader.skip_space() and reader.indent <= indent:
             result.append(None)
+            reader.note_item(dash)
             continue
         keys[len(result)] = reader.pos
         line = reader.line
         reader.compose(indent, Context.BLOCK_IN)
         result.append(reader.result)
+        reader.note_item(dash)
         reader.skip_space()
         if (reader.line == line or reader.indent > indent) and reader.text[reader.pos] != END:
             raise reader.fault("bad indentation of a sequence entry")

@@ -13,7 +13,11 @@ def read_document(text: str, source: str) -> Document:
 
     Raises DSH_YAML_INVALID with js-yaml's reason, line and column.
     """
-    reader = NodeReader(text, source)
+    return read_with(NodeReader(text, source))
+
+
+def read_with(reader: NodeReader) -> Document:
+    """Read the one document of the text that a reader was made for."""
     reader.indent = reader.skip_spaces()
     values = []
     starts = []
@@ -24,7 +28,7 @@ def read_document(text: str, source: str) -> Document:
         raise reader.fault(
             "expected a single document in the stream, but found more", starts[1], says_place=False
         )
-    return Document(source, values[0] if values else None, reader.text_map, reader.marks)
+    return Document(reader.source, values[0] if values else None, reader.text_map, reader.marks)
 
 
 def _read_one(reader: NodeReader) -> object:

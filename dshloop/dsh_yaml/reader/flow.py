@@ -77,3 +77,4 @@ def _read_entry(
         result.append(pair)
     else:
         result.append(key)
+    reader.note_item(at, pair=is_pair)

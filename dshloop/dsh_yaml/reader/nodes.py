@@ -210,6 +210,9 @@ class NodeReader(Cursor):
         self.kind, self.tag, self.anchor, self.result = kind, tag, anchor, result
         return True
 
+    def note_item(self, at: int, *, pair: bool = False) -> None:
+        """Be told of the item of a list that was just read; who keeps spans listens."""
+
     def store_pair(
         self,
         mapping: dict[str, Value],

@@ -102,7 +102,8 @@ def test_an_edit_does_what_it_says_and_nothing_else(
 ) -> None:
     text = yaml.safe_dump(document, default_flow_style=flow, sort_keys=False, allow_unicode=True)
     after = set_value(text, [key], value)
-    assert yaml.safe_load(after) == {**document, key: value}
+    # PyYAML itself doesn't read back all that it writes (U+0085)
+    assert yaml.safe_load(after) == {**yaml.safe_load(text), key: value}
     before_lines, after_lines = text.splitlines(), after.splitlines()
     if not flow and key not in document:
         assert [line for line in after_lines if line in before_lines] == before_lines
