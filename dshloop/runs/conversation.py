@@ -110,14 +110,17 @@ class Conversation:
         """Abort the turn; what was said so far stays in the log."""
         self.agent.cancel(cause)
 
-    async def more(self) -> Sequence[Event]:
-        """Wait for events and give the new ones; none when the agent is idle.
-
-        Raises what broke the turn, such as a log that can't be written.
-        """
+    async def wait(self) -> None:
+        """Wait until there are events to take, or the agent is idle."""
         while self._read == len(self.agent.session.events) and self.agent.status == "running":
             self._news.clear()
             await self._news.wait()
+
+    def take(self) -> Sequence[Event]:
+        """Give the new events; not in one step with `wait`, so that no interrupt loses them.
+
+        Raises what broke the turn, such as a log that can't be written.
+        """
         if self.agent.fault is not None:
             raise self.agent.fault
         events = self.agent.session.events[self._read :]
@@ -127,7 +130,8 @@ class Conversation:
     async def events(self) -> AsyncIterator[Event]:
         """Yield new events until the agent is idle."""
         while not self.idle:
-            for event in await self.more():
+            await self.wait()
+            for event in self.take():
                 yield event
 
     async def close(self) -> None:

@@ -68,7 +68,8 @@ def run_session(
     """Open a session and give it one prompt after the other; stop at the first failing turn.
 
     ``prompts`` is read as it is needed. An interrupt (Ctrl-C) aborts the turn, whose text is
-    kept; a second one ends at once. Raises what opening raises, before the first record.
+    kept, and ends the run; a second one ends at once. Raises what opening raises, before the first
+    record.
     """
     with asyncio.Runner() as runner:
         conversation = runner.run(Conversation.open(places, options, clock))
@@ -76,8 +77,7 @@ def run_session(
             yield _opened(conversation)
             tally = _Tally()
             for prompt in _each(prompts, conversation.id):
-                for event in _turn(runner, conversation, prompt):
-                    tally.see(event)
+                for event in _turn(runner, conversation, prompt, tally):
                     yield Happened(event)
                 if tally.outcome != "completed":
                     break
@@ -102,20 +102,25 @@ def _each(prompts: Iterable[str], session_id: str) -> Iterator[str]:
         raise
 
 
-def _turn(runner: asyncio.Runner, conversation: Conversation, prompt: str) -> Iterator[Event]:
+def _turn(
+    runner: asyncio.Runner, conversation: Conversation, prompt: str, tally: _Tally
+) -> Iterator[Event]:
     """Give the events of one prompt's turn, or of all turns that were still waiting."""
     runner.run(_call(conversation.say, prompt))
     interrupted = False
     while not conversation.idle:
         try:
-            events = runner.run(conversation.more())
+            runner.run(conversation.wait())
         except KeyboardInterrupt:
             if interrupted:
                 raise
             interrupted = True
             runner.run(_call(conversation.cancel))
-        else:
-            yield from events
+        for event in conversation.take():
+            tally.see(event)
+            yield event
+    if interrupted and tally.outcome == "completed":  # the turn was over already
+        tally.outcome = "aborted"
 
 
 async def _call(function: Callable[..., None], *arguments: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -23,7 +24,7 @@ from dshloop.errors import (
     SessionUnreadableError,
 )
 from dshloop.paths import Places
-from dshloop.runs.conversation import RunOptions
+from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.run import Ended, Happened, Opened, Record, run_session
 from dshloop.sessions.catalog import entries
 from dshloop.transcripts.dsh import read_transcript
@@ -231,6 +232,28 @@ def test_an_interrupt_keeps_the_text(places: Places, monkeypatch: pytest.MonkeyP
     (message,) = [e["data"] for e in messages if e["type"] == "assistant/message"]
     assert message["interrupted"] is True
     assert message["message"]["content"][0]["text"] == "so far"
+
+
+def test_an_interrupt_after_the_last_event_still_ends_the_run(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = Conversation.wait
+
+    async def late(self: Conversation) -> None:
+        monkeypatch.setattr(Conversation, "wait", wait)
+        while self.agent.status == "running":
+            await asyncio.sleep(0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Conversation, "wait", late)
+    records = go(places, "one", "two", driver="fake")
+    ended = records[-1]
+    assert isinstance(ended, Ended)
+    assert (ended.outcome, ended.turns, ended.exit_code) == ("aborted", 1, ExitCode.INTERRUPTED)
+    written = read_transcript(only_log(places)).events
+    shown = [record.event for record in records if isinstance(record, Happened)]
+    assert shown == written
+    assert written[-1]["data"]["reason"] == {"kind": "completed"}
 
 
 def test_a_prompt_left_behind_by_a_crash_is_answered_first(places: Places) -> None:
