@@ -529,6 +529,43 @@ class PluginRefusedError(RefusedError):
     hint = "Nothing was changed. Mend what the details list, or go on with --force."
 
 
+# --- edits of rows -------------------------------------------------------------------------------
+
+
+class RowPathInvalidError(UsageError):
+    """A path like ROW.key can't be read: it is empty or has an empty key."""
+
+    code = "ROW_PATH_INVALID"
+    hint = r"Write ROW.key.key2; a dot inside a name is \., an item of a list [0]."
+
+
+class RowInvalidError(UsageError):
+    """What is to be inserted is no row: not a mapping, or without a name."""
+
+    code = "ROW_INVALID"
+    hint = "Give a mapping with a name, for example {id: x, name: '@scope/package'}."
+
+
+class RowKeyNotFoundError(NotFoundError):
+    """A row's config has no such key or item."""
+
+    code = "ROW_KEY_NOT_FOUND"
+
+
+class PresetNotFoundError(NotFoundError):
+    """There is no agent preset of this name among the user's own, the only ones to be edited."""
+
+    code = "PRESET_NOT_FOUND"
+    hint = "Shipped presets are read-only; copy one in dsh first, then edit the copy."
+
+
+class EditRefusedError(RefusedError):
+    """An edit can't be made in this layer, or it would change more than was asked for."""
+
+    code = "EDIT_REFUSED"
+    hint = "Nothing was changed. Edit another layer (--layer), or the file by hand."
+
+
 def every_error() -> Iterator[type[DshloopError]]:
     """Yield each error class, parents first, in the order of this module."""
     pending: list[type[DshloopError]] = [DshloopError]

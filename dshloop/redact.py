@@ -62,6 +62,11 @@ def redact_text(text: str) -> str:
     return _text(text).value  # type: ignore[no-any-return]
 
 
+def is_telling(key: object) -> bool:
+    """Tell whether a name says that a secret stands beside it: ``apiKey``, ``access_token``."""
+    return _TELLING_KEY.search(str(key)) is not None
+
+
 def redact(value: Any) -> Redacted:
     """Redact the strings of a JSON value; a long string under a telling key goes whole."""
     if isinstance(value, str):
@@ -77,7 +82,7 @@ def redact(value: Any) -> Redacted:
 
 
 def _member(key: Any, value: Any) -> Redacted:
-    if isinstance(value, str) and len(value) >= 20 and _TELLING_KEY.search(str(key)):
+    if isinstance(value, str) and len(value) >= 20 and is_telling(key):
         return Redacted(MARK, 1)
     return redact(value)
 

@@ -100,6 +100,14 @@ class Composition:
                 return changes[-1].place
         return self._place(container, last) or self.origin(row, path[:-1])
 
+    def place(self, container: Value, key: str | int | None = None) -> Place | None:
+        """Say where a map or list that some layer brought stands, or its entry `key`."""
+        return self._place(container, key)
+
+    def source(self, container: Value) -> tuple[Layer, PatchFile, Value] | None:
+        """Give layer, file and original of a map or list that some layer brought."""
+        return self._sources.get(id(container))
+
     def detached(self) -> list[Assignment]:
         """Give assignments to rows that are no longer in the tree, so that nobody sees them."""
         seen = {id(placed.row) for placed in self.walk()}

@@ -6,9 +6,14 @@ import os
 import re
 from pathlib import Path
 
-from dshloop.dsh_yaml import Value
+from dshloop.dsh_yaml import Value, stringify
 
 _ESCAPED_IN_URL = re.compile(r"[^A-Za-z0-9/\-._!*'()@&=+$,;:]+")
+
+
+def id_text(row_id: Value) -> str:
+    """Give a row's id as people name it: text as it is, anything else by its JSON."""
+    return row_id if isinstance(row_id, str) else stringify(row_id)
 
 
 def resolve_name(row: dict[str, Value], patch_file: Path | None) -> None:
