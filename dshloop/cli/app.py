@@ -63,6 +63,9 @@ class UnknownWordError(UsageError):
     """The first word is no verb; the words behind it were not looked at."""
 
 
+# The class of all of Typer's own faults: ClickException in 0.26, TyperException since.
+TYPER_FAULT: type[Exception] = typer.BadParameter.__mro__[2]
+
 SUMMARY = """\
 The command line for DeepSeek Harness (DSH) profiles, agent loops, sessions and memory.
 
@@ -191,7 +194,7 @@ def call(invocation: Invocation) -> Result[Any] | Stream | None:
     except UnknownWordError:
         invocation.json = invocation.json or _asks_for_json(invocation.words)
         raise
-    except typer.TyperException as fault:
+    except TYPER_FAULT as fault:
         invocation.json = invocation.json or _asks_for_json(invocation.words)
         raise _usage_error(fault) from None
 
