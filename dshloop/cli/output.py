@@ -15,6 +15,7 @@ from dshloop.result import Caution, Document, End, Result, Stream, Table, View
 from dshloop.terminal import visible
 
 SCHEMA = 1
+_NARROWEST_CELL = 7  # columns of a terminal, with the gap
 
 
 class Output:
@@ -128,6 +129,8 @@ class Output:
         if not table.rows:
             if table.empty:
                 self._tell(visible(table.empty))
+        elif self.env.stdout_tty and self.env.width < _NARROWEST_CELL * len(table.columns):
+            self.env.stdout.write(records(table))
         elif self.env.stdout_tty:
             _print_rich(table, self.env, color=self.color)
         else:
@@ -164,6 +167,18 @@ def plain_table(table: Table) -> str:
     rows = [table.columns, *([_cell(cell) for cell in row] for row in table.rows)]
     widths = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
     return "".join(_line(row, widths) for row in rows)
+
+
+def records(table: Table) -> str:
+    """Lay a table out one cell a line, for terminals too narrow for its columns."""
+    width = max(map(_columns, table.columns))
+    blocks = (
+        "".join(
+            _line(pair, (width, 0)) for pair in zip(table.columns, map(_cell, row), strict=True)
+        )
+        for row in table.rows
+    )
+    return "\n".join(blocks)
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

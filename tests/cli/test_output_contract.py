@@ -104,10 +104,21 @@ def test_no_color_sends_no_escape() -> None:
     assert "\x1b" in dshloop("config", "list", tty=True).out
 
 
-@pytest.mark.parametrize("width", [20, 60, 80, 200])
+@pytest.mark.parametrize("width", [21, 60, 80, 200])
 def test_tables_fit_the_terminal(width: int) -> None:
     ran = dshloop("config", "list", "--no-color", tty=True, variables={"COLUMNS": str(width)})
     assert max(map(len, ran.out.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [1, 8, 20])
+def test_a_terminal_too_narrow_for_columns_gets_a_line_for_each_cell(width: int) -> None:
+    dshloop("memory", "remember", "apples", "--project", "p")
+    ran = dshloop("memory", "list", tty=True, variables={"COLUMNS": str(width)})
+    assert [line.split() for line in ran.out.splitlines()][1:] == [
+        ["TYPE", "fact"],
+        ["PROJECT", "p"],
+        ["TITLE", "apples"],
+    ]
 
 
 def test_pipes_get_whole_lines_whatever_the_width() -> None:
