@@ -123,8 +123,14 @@ def _by_draft(path: Path, data: bytes) -> bool:
 
 
 def _create(path: Path, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
+    """Create a file; a full disk leaves none, since an empty lock would block dsh for good."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _remove_stale(lock: Path) -> bool:

@@ -60,7 +60,8 @@ def hold(path: Path, *, command: str, wait: float = 0.0, what: str | None = None
         raise held(subject, path, _read_owner(path))
     _ours[path] = this_thread()
     try:
-        _write_owner(descriptor, this_process(command))
+        with contextlib.suppress(OSError):  # on a full disk: it is only there to be shown
+            _write_owner(descriptor, this_process(command))
         yield
     finally:
         del _ours[path]
