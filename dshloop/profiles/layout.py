@@ -6,11 +6,13 @@ Everything here reads; creating is in create.py. Facts: dsh-profiles 1, 2 and 11
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dshloop.dsh_yaml.stringify import escape_surrogates
 from dshloop.errors import (
     ManifestInvalidError,
     ProfileNameInvalidError,
@@ -140,7 +142,7 @@ class Manifest:
         text = json.dumps(self.value, indent=self.indent, ensure_ascii=False) + "\n"
         if self.newline != "\n":
             text = text.replace("\n", self.newline)
-        return text.encode("utf-8", "surrogatepass")
+        return escape_surrogates(text).encode()
 
 
 def check_name(name: str) -> str:
@@ -273,7 +275,7 @@ def parse_manifest(data: bytes, path: Path, *, name: str = "") -> Manifest:
 def json_object(text: str, path: Path) -> dict[str, Any]:
     """Parse JSON text that must hold an object; names file, line and column otherwise."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_double)
     except json.JSONDecodeError as fault:
         raise ManifestInvalidError(
             f"{path} is not valid JSON: {fault.msg} ({fault.lineno}:{fault.colno})",
@@ -282,8 +284,11 @@ def json_object(text: str, path: Path) -> dict[str, Any]:
             line=fault.lineno,
             column=fault.colno,
         ) from fault
-    except (ValueError, RecursionError) as fault:
-        raise ManifestInvalidError(f"{path} is not valid JSON: {fault}", file=str(path)) from fault
+    except RecursionError:
+        raise ManifestInvalidError(f"{path} is nested too deep", file=str(path)) from None
+    except ValueError as fault:
+        reason = "it holds an endless number" if "digits" in str(fault) else fault
+        raise ManifestInvalidError(f"{path} is not valid JSON: {reason}", file=str(path)) from fault
     if not isinstance(value, dict):
         raise ManifestInvalidError(
             f"profile manifest {path} must hold a JSON object", file=str(path), line=1, column=1
@@ -293,6 +298,12 @@ def json_object(text: str, path: Path) -> dict[str, Any]:
 
 def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is not a JSON value")
+
+
+def _double(text: str) -> float | None:
+    """Read a number; one too large becomes null, as when dsh writes the file again."""
+    value = float(text)
+    return None if math.isinf(value) else value
 
 
 def _member(value: Any, key: str) -> Any:

@@ -168,3 +168,30 @@ def test_the_last_dependency_takes_the_key_with_it_as_in_pnpm() -> None:
     assert full.without(["a"]).dependencies == {"b": "2"}
     assert "dependencies" not in full.without(["a", "b"]).value
     assert manifest.without(["a"]).value["dependencies"] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ('{"x": "\\ud800"}', '"x": "\\ud800"'),
+        ('{"x": 1e400}', '"x": null'),
+        ('{"x": 1.0}', '"x": 1.0'),
+    ],
+)
+def test_what_dsh_reads_is_written_as_what_it_reads(text: str, written: str) -> None:
+    manifest = parse_manifest(text.encode(), Path("package.json"))
+    data = manifest.with_bundles(["b"]).as_bytes()
+    assert written in data.decode()
+    assert parse_manifest(data, Path("package.json")).bundles == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"x": ' + "1" * 5000 + "}", "endless number"),
+        ('{"x": ' + "[" * 100_000, "nested too deep"),
+    ],
+)
+def test_faults_of_json_are_told_without_the_words_of_python(text: str, said: str) -> None:
+    with pytest.raises(ManifestInvalidError, match=said):
+        parse_manifest(text.encode(), Path("package.json"))
