@@ -41,7 +41,7 @@ def list_all(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     rows = [
         (
             f"{'* ' if line.default else '  '}{line.name}",
-            ", ".join(map(str, line.bundles)) or "none",
+            ", ".join(map(_bundle_text, line.bundles)) or "none",
             str(line.plugins),
         )
         for line in lines
@@ -169,6 +169,13 @@ def compose(
     composition = compose([read_layer(_path(run, text), text) for text in layers])
     view = Document(dump_text(composition))
     return Result(compose_json(composition), view, warnings=list(_warned(composition)))
+
+
+def _bundle_text(bundle: Any) -> str:
+    """Show a member of a bundle list; one that is no text as JSON."""
+    from dshloop.dsh_yaml.stringify import stringify
+
+    return bundle if isinstance(bundle, str) else stringify(bundle)
 
 
 def _meant(run: Invocation, name: str | None) -> Profile:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from dshloop.dsh_yaml import Value, identity, stringify, to_json
 from dshloop.dsh_yaml.extent import check_writable
+from dshloop.errors import DshYamlUnwritableError
 from dshloop.profiles.dump import attribute, dump_rows
 from dshloop.profiles.layers import Layer, PatchFile, Place
 from dshloop.profiles.patch import (
@@ -169,19 +170,46 @@ def compose(layers: Sequence[Layer]) -> Composition:
 def dump_text(composition: Composition) -> str:
     """Give what ``dsh --dump-config`` prints on stdout, byte for byte (dsh-profiles 9).
 
-    Raises DSH_YAML_UNWRITABLE when a row contains itself.
+    Raises DSH_YAML_UNWRITABLE, with its place, when a row contains itself.
     """
+    _require_writable(composition)
     return dump_rows(composition.rows, attribute(composition.layers))
 
 
 def compose_json(composition: Composition) -> dict[str, Any]:
     """Give ``{"entries": [...], "warnings": [{"layer", "message"}]}``.
 
-    Raises DSH_YAML_UNWRITABLE when a row contains itself.
+    Raises DSH_YAML_UNWRITABLE, with its place, when a row contains itself.
     """
-    check_writable(composition.rows)
+    _require_writable(composition)
     warnings = [warned._asdict() for warned in composition.warnings]
     return {"entries": to_json(composition.rows), "warnings": warnings}
+
+
+def _require_writable(composition: Composition) -> None:
+    """Raise DSH_YAML_UNWRITABLE with the place of the row, or of the value a patch gave it."""
+    for row in composition.rows:
+        try:
+            check_writable(row)
+        except DshYamlUnwritableError as fault:
+            changes = composition.history(row)
+            culprits = [change.place for change in changes if not _writable(change.after)]
+            place = culprits[-1] if culprits else composition.inserted(row)
+            if place is None or place.file is None:
+                raise
+            said = f"{place.file}:{place.line}:{place.column}: {fault.message}"
+            details = place.as_json()
+            del details["label"]
+            raise DshYamlUnwritableError(said, hint=fault.hint, **details) from None
+    check_writable(composition.rows)
+
+
+def _writable(value: Value) -> bool:
+    try:
+        check_writable(value)
+    except DshYamlUnwritableError:
+        return False
+    return True
 
 
 def _walk(rows: list[Value], groups: tuple[Row, ...]) -> Iterator[Placed]:

@@ -175,3 +175,26 @@ def test_many_dumps_at_once_all_succeed(home: Path) -> None:
         ran = list(pool.map(lambda _: process("profile", "dump", "p"), range(40)))
     assert {one.returncode for one in ran} == {0}
     assert len({one.stdout for one in ran}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("- insert:\n  - {id: ok}\n  - &a {id: b, config: [*a]}\n", 3),
+        ("- insert: [{id: b}]\n- id: b\n  config: &a [*a]\n", 3),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_row_that_contains_itself_is_named_with_its_place(
+    tmp_path: Path, text: str, line: int, options: tuple[str, ...]
+) -> None:
+    file = tmp_path / "L1.yml"
+    file.write_text(text, encoding="utf-8")
+    ran = dshloop("profile", "compose", str(file), *options)
+    assert (ran.code, ran.out) == (1, "")
+    assert f"{file}:{line}:" in ran.err
+
+
+def test_members_of_a_bundle_list_that_are_no_text_are_shown_as_json(home: Path) -> None:
+    write_profile(home, "odd", '{"dsh": {"profile": {"bundles": [null, {"a": true}, "b"]}}}')
+    assert 'null, {"a":true}, b' in dshloop("profile", "list").out
