@@ -37,7 +37,11 @@ def unpack(archive: Path, into: Path) -> None:
                 into.joinpath(*parts).mkdir(parents=True, exist_ok=True)
             elif parts:
                 inner = member.replace(name="/".join(parts), deep=False)
-                tar.extract(inner, into, filter="data")
+                try:
+                    tar.extract(inner, into, filter="data")
+                except OSError as fault:
+                    reason = f"{member.name}: {why(fault)}"
+                    raise _invalid(archive, reason, entry=member.name) from fault
 
 
 @contextmanager

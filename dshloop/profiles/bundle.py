@@ -84,7 +84,8 @@ def _manifest_of(folder: Path, path: Path) -> dict[str, Any]:
     except BundleInvalidError:
         raise
     except DshloopError as fault:
-        raise BundleInvalidError(fault.message, **fault.details) from fault
+        message = fault.message.replace(shown(folder / "package.json"), shown(path))
+        raise BundleInvalidError(message, **{**fault.details, "file": shown(path)}) from fault
 
 
 def valid_package_name(name: str) -> bool:

@@ -143,3 +143,9 @@ def test_a_damaged_archive_never_ends_in_another_error(
     except ArchiveInvalidError:
         pass
     assert {p.name for p in folder.iterdir()} == {"a.tgz", "out"}
+
+
+def test_an_entry_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    packed = pack(tmp_path / "a.tgz", entry("package/a"), entry("package/a/b"))
+    with pytest.raises(ArchiveInvalidError, match="package/a/b"):
+        unpack(packed, tmp_path / "out")

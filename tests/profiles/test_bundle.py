@@ -107,3 +107,12 @@ def test_good_package_names(name: str) -> None:
 )
 def test_bad_package_names(name: str) -> None:
     assert not valid_package_name(name)
+
+
+def test_a_manifest_that_is_no_file_is_named_where_the_user_has_it(tmp_path: Path) -> None:
+    (tmp_path / "unpacked" / "package.json").mkdir(parents=True)
+    archive = tmp_path / "a.tgz"
+    with pytest.raises(BundleInvalidError) as raised:
+        read_package(tmp_path / "unpacked", archive=archive)
+    assert str(archive / "package.json") in raised.value.message
+    assert raised.value.details["file"] == str(archive / "package.json")
