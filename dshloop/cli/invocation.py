@@ -50,10 +50,12 @@ class Invocation:
 
     @property
     def command(self) -> str:
-        """The command as typed, for the journal and for lock owners; without secrets."""
+        """The command, quoted for a shell, for the journal and lock owners; without secrets."""
+        import shlex
+
         from dshloop.redact import redact_text
 
-        return redact_text(" ".join(("dshloop", *self.words)))
+        return redact_text(shlex.join(("dshloop", *self.words)))
 
     @property
     def journal(self) -> Journal:

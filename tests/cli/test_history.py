@@ -175,3 +175,9 @@ def test_unfinished_work_of_a_killed_command_is_told(journal: Journal, web: Path
     said = " ".join(ran.err.split())
     assert "`dshloop y` had ended halfway and was rolled back: restored" in said
     assert list(web.iterdir()) == []
+
+
+def test_the_command_is_quoted_so_that_it_can_be_run_again() -> None:
+    assert dshloop("profile", "create", "two words", "--template", "empty").code == 0
+    (entry,) = dshloop("history", "--json").json
+    assert entry["command"] == "dshloop profile create 'two words' --template empty"
