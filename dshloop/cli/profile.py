@@ -59,6 +59,7 @@ def create(
     template: Annotated[
         str | None,
         typer.Option(
+            "--template",  # Typer 0.27 would make --TEMPLATE of the metavar
             metavar="TEMPLATE",
             help="web, headless, sdk, sdk-minimal, acp, base or empty (default: by the name, "
             "else base).",

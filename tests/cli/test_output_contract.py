@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from dshloop.cli.app import app
 from tests.running import dshloop, process
 
 
@@ -17,6 +21,22 @@ def test_version_and_root_help_answer_on_stdout() -> None:
     assert version.returncode == 0
     assert version.stdout.startswith("dshloop ")
     assert process("--help").stdout == process().stdout
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Give every command with the words that call it."""
+    found: list[tuple[str, Any]] = [("dshloop", typer.main.get_command(app))]
+    for path, command in found:
+        yield path, command
+        names = command.list_commands(None) if hasattr(command, "list_commands") else ()
+        found += [(f"{path} {name}", command.get_command(None, name)) for name in names]
+
+
+def test_every_option_is_typed_in_small_letters() -> None:
+    for path, command in commands():
+        flags = [flag for param in command.params for flag in param.opts if flag[0] == "-"]
+        assert flags, path
+        assert [flag for flag in flags if flag != flag.lower()] == [], path
 
 
 @pytest.mark.parametrize("words", [["--json", "--version"], ["--version", "--json"]])
