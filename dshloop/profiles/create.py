@@ -17,6 +17,13 @@ PATCH_TEXT = """\
 # overrides, disables, and insert lists; `!!js` expressions allowed).
 []
 """
+# dsh has no template for this one; the words are those of its profile patch.
+HOME_PATCH_TEXT = """\
+# Your patch layer for all profiles of this dsh home, applied after each profile's own:
+# a top-level YAML array of loader patch entries (id-targeted config
+# overrides, disables, and insert lists; `!!js` expressions allowed).
+[]
+"""
 WORKSPACE_TEXT = """\
 packages:
   - .
