@@ -74,7 +74,7 @@ class _Weighed(NamedTuple):
 def rank(question: Sequence[Word], candidates: Sequence[Candidate], corpus: Corpus) -> list[Ranked]:
     """Score every candidate, best first; equal scores newest first."""
     weighed = [_weigh(word, corpus) for word in question]
-    possible = sum(one.total for one in weighed)
+    possible = sum(one.total for one in weighed) or 1.0  # a question of signs has no words
     ranked = [
         Ranked(candidate, _reached(weighed, candidate, corpus.mean_words) / possible)
         for candidate in candidates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, strategies
+from hypothesis import example, given, strategies
 
 from dshloop.memory.sqlite.rank import FIELD_WEIGHTS, Candidate, Corpus, rank, reasons
 from dshloop.text import question, words
@@ -72,6 +72,7 @@ def test_reasons_name_words_and_fields_as_they_were_asked() -> None:
     assert set(why.fields) == {"title", "content"}
 
 
+@example(query=".", contents=[["abc"]], memories=1)
 @given(
     strategies.text("deploy fridays jwt.ts 连接池 ", min_size=1, max_size=40),
     strategies.lists(strategies.lists(FORMS, min_size=1, max_size=8), min_size=1, max_size=5),
