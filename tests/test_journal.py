@@ -431,6 +431,23 @@ def test_damaged_entry_hides_no_other(journal: Journal, home: Path) -> None:
     assert entry.id in error.message
 
 
+def test_whatever_stands_in_an_entry_s_place_hides_no_other(journal: Journal, home: Path) -> None:
+    entry = journal.record("one", [Change(home / "a", None, b"")])
+    assert entry is not None
+    text = journal.entry_file(entry.id).read_text()
+    entries = journal.root / "entries"
+    (entries / "folder.json").mkdir()
+    (entries / "deep.json").write_text("[" * 100_000)
+    for number, time in enumerate(("1e400", "NaN", "-1", "1e18")):
+        odd = text.replace(f'"time": {entry.time}', f'"time": {time}')
+        assert odd != text
+        (entries / f"time{number}.json").write_text(odd)
+    (entries / "count.json").write_text(text.replace('"sequence": 1', '"sequence": 1e400'))
+    assert [one.as_json()["id"] for one in journal.entries()] == [entry.id]
+    assert len(journal.damaged()) == 7
+    assert journal.undo().id == entry.id
+
+
 @pytest.mark.parametrize("damage", [None, b"other"])
 def test_undo_without_the_kept_content_changes_nothing(
     journal: Journal, home: Path, damage: bytes | None

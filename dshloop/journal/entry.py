@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dshloop.errors import JournalDamagedError
+from dshloop.errors import JournalDamagedError, UnreadableFileError
 from dshloop.files import read_bytes, replace_file, shown
 from dshloop.journal.step import Step, step_from
 from dshloop.journal.store import lasting_folder
 
 EntryState = Literal["done", "undone"]
+
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+_END_OF_TIME = 253402300800.0  # the year 10000, which no date can show
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,10 @@ def iso_time(seconds: float) -> str:
 
 def load_entry(path: Path) -> Entry | None:
     """Read an entry's file; None when it is absent, JOURNAL_DAMAGED when it is no entry."""
-    data = read_bytes(path)
-    if data is None:
-        return None
     try:
-        return _entry_from(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        data = read_bytes(path)
+        return None if data is None else _entry_from(json.loads(data))
+    except (*_DAMAGE, UnreadableFileError) as error:
         raise JournalDamagedError(
             f"the journal's entry {shown(path)} is damaged: {error}", file=shown(path)
         ) from None
@@ -103,6 +104,8 @@ def save_entry(path: Path, entry: Entry) -> None:
 
 def _entry_from(values: Mapping[str, Any]) -> Entry:
     undone = values["undone"]
+    if not 0 <= float(values["time"]) < _END_OF_TIME:
+        raise ValueError(f"{values['time']} is no time")
     return Entry(
         id=str(values["id"]),
         sequence=int(values["sequence"]),
