@@ -54,6 +54,8 @@ def _opened(archive: Path) -> Iterator[tarfile.TarFile]:
             bounded = cast(IO[bytes], _Bounded(plain, archive))
             with tarfile.open(fileobj=bounded, mode="r:") as tar:
                 yield tar
+            while bounded.read(_MAX_READ):  # the checksum stands behind all that tar reads
+                pass
     except FileNotFoundError as fault:
         raise PackageNotFoundError(
             f"there is no archive {shown(archive)}", file=shown(archive)

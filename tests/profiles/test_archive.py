@@ -149,3 +149,13 @@ def test_an_entry_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     packed = pack(tmp_path / "a.tgz", entry("package/a"), entry("package/a/b"))
     with pytest.raises(ArchiveInvalidError, match="package/a/b"):
         unpack(packed, tmp_path / "out")
+
+
+@pytest.mark.parametrize("end", [b"", b"12345678", b"\0" * 4])
+def test_a_wrong_checksum_is_found_though_all_files_could_be_read(
+    tmp_path: Path, end: bytes
+) -> None:
+    packed = pack(tmp_path / "a.tgz", entry("package/package.json"))
+    packed.write_bytes(packed.read_bytes()[:-8] + end)
+    with pytest.raises(ArchiveInvalidError, match="damaged"):
+        unpack(packed, tmp_path / "out")
