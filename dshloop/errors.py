@@ -330,13 +330,6 @@ class SessionIdError(UsageError):
     hint = "Use a short name of letters, digits, '.', '_' and '-'."
 
 
-class LoopSwitchError(RefusedError):
-    """A session is bound to one loop or driver and was asked to go on with another."""
-
-    code = "LOOP_SWITCH"
-    hint = "Resume it without naming another one, or start a new session."
-
-
 class DriverUnavailableError(NotFoundError):
     """No driver of this name can run here."""
 
@@ -522,6 +515,13 @@ class PluginInactiveError(RefusedError):
     hint = "Nothing was changed. It stays a plain dependency, which other plugins' rows can load."
 
 
+class DshMissingError(PeerUnreachableError):
+    """The work needs the real dsh, which is not on PATH."""
+
+    code = "DSH_MISSING"
+    hint = "Install DeepSeek Harness and put dsh on PATH; dshloop doctor shows what is found."
+
+
 class PluginRefusedError(RefusedError):
     """The preflight found errors in a package or in what the profile would become."""
 
@@ -564,6 +564,96 @@ class EditRefusedError(RefusedError):
 
     code = "EDIT_REFUSED"
     hint = "Nothing was changed. Edit another layer (--layer), or the file by hand."
+
+
+# --- the loop dock -------------------------------------------------------------------------------
+
+
+class LoopDockError(Exception):
+    """What the errors of the dock have in common, to catch them all; never raised itself."""
+
+
+class InvalidConfigError(FailedError, LoopDockError):
+    """The dock row's config, or the options of a create or resume, are not what they must be."""
+
+    code = "INVALID_CONFIG"
+    hint = "Mend the value that is named; `dshloop loop check` looks at the whole row."
+
+
+class InvalidLoopIdError(UsageError, LoopDockError):
+    """A loop id breaks the grammar: lower case, digits, '.', '_' and '-'."""
+
+    code = "INVALID_LOOP_ID"
+    hint = "A loop id begins with a-z or 0-9; more of these, '.', '_' and '-' may follow."
+
+
+class InvalidLoopDefinitionError(FailedError, LoopDockError):
+    """What should be registered as a loop lacks something or holds something wrong."""
+
+    code = "INVALID_LOOP_DEFINITION"
+    hint = "A strategy loop needs setup(agent), a driver loop create_agent and resume."
+
+
+class DuplicateLoopError(RefusedError, LoopDockError):
+    """A loop of this id is registered already."""
+
+    code = "DUPLICATE_LOOP"
+    hint = "Choose another id, or unregister the one that is there."
+
+
+class UnknownLoopError(NotFoundError, LoopDockError):
+    """No loop of this id is registered; details list those that are."""
+
+    code = "UNKNOWN_LOOP"
+    hint = "`dshloop loop list` lists the loops; register this one, or choose another."
+
+
+class InvalidDriverError(UsageError, LoopDockError):
+    """A driver's name breaks the grammar, or what should be a driver can't make agents."""
+
+    code = "INVALID_DRIVER"
+    hint = "A name is like a loop id; a driver needs create_agent(owner, options) and resume."
+
+
+class DuplicateDriverError(RefusedError, LoopDockError):
+    """A driver of this name is registered already."""
+
+    code = "DUPLICATE_DRIVER"
+    hint = "Choose another name, or unregister the one that is there."
+
+
+class MissingDriverError(NotFoundError, LoopDockError):
+    """The driver a strategy loop is to run on is not registered; details say who named it."""
+
+    code = "MISSING_DRIVER"
+    hint = "`dshloop driver list` lists the drivers; register this one, or choose another."
+
+
+class UnknownDriverError(NotFoundError, LoopDockError):
+    """A driver that is to become the default is not registered; details list those that are."""
+
+    code = "UNKNOWN_DRIVER"
+    hint = "`dshloop driver list` lists the drivers."
+
+
+class LoopSwitchError(RefusedError, LoopDockError):
+    """A session is bound to one loop or driver and was asked to go on with another."""
+
+    code = "LOOP_SWITCH"
+    hint = "Resume it without naming another one, or start a new session."
+
+
+class SettingsUnavailableError(FailedError, LoopDockError):
+    """A setting was to be written, and the host has no settings."""
+
+    code = "SETTINGS_UNAVAILABLE"
+
+
+class AgentWaitingError(FailedError, LoopDockError):
+    """A configured agent has not started in time; details say what each one waits for."""
+
+    code = "AGENT_WAITING"
+    hint = "Register what is missing, or correct the entry under `agents` of the dock row."
 
 
 def every_error() -> Iterator[type[DshloopError]]:

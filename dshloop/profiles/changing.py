@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dshloop.dsh import Program
 from dshloop.files import shown
@@ -16,6 +16,9 @@ from dshloop.profiles.bundle import Package
 from dshloop.profiles.compatibility import Engines
 from dshloop.profiles.inbox import Inbox
 from dshloop.profiles.layout import Manifest, Profile
+
+if TYPE_CHECKING:
+    from dshloop.profiles.findings import Finding
 
 State = Literal["added", "updated", "unchanged", "removed", "disabled", "enabled"]
 
@@ -59,13 +62,18 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class PluginChange:
-    """What became of one plugin; ``layer`` counts from 1 in the bundle list, None when plain."""
+    """What became of one plugin; ``layer`` counts from 1 in the bundle list, None when plain.
+
+    ``was`` is the version before; ``why`` says why an update left it where it is.
+    """
 
     name: str
     version: str | None
     spec: str
     state: State
     layer: int | None
+    was: str | None = None
+    why: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Give the value for --json."""
@@ -75,6 +83,8 @@ class PluginChange:
             "spec": self.spec,
             "state": self.state,
             "layer": self.layer,
+            "was": self.was,
+            "why": self.why,
         }
 
 
@@ -93,7 +103,7 @@ class LeftRow:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer of `plugin add` and `plugin remove`; ``diff`` is what was or would be written."""
+    """The answer of the verbs that change plugins; ``diff`` is what was or would be written."""
 
     profile: Profile
     plugins: tuple[PluginChange, ...]
@@ -105,6 +115,7 @@ class Outcome:
     log: Path | None = None
     cautions: tuple[str, ...] = ()
     left: tuple[LeftRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Give the value for --json."""
@@ -118,6 +129,7 @@ class Outcome:
             "bundles": list(self.bundles),
             "boot": boot_command(self.profile),
             "warnings": list(self.cautions),
+            "findings": [finding.as_json() for finding in self.findings],
             "left_rows": [row.as_json() for row in self.left],
             "log": shown(self.log) if self.log else None,
         }

@@ -50,13 +50,6 @@ class Engines:
         """What ``node --version`` says."""
         return self.ask(self.node, self.variables or {}) if self.node else None
 
-    @property
-    def strict(self) -> bool:
-        """Whether this dsh ends at what 0.2.1 only warns of: 0.1.2 and older."""
-        from dshloop.profiles.ranges import newer
-
-        return self.dsh_version is not None and newer("0.2.0-0", self.dsh_version)
-
 
 def is_host(name: str) -> bool:
     """Whether a package is dsh or one of its own, of which there must be one copy only."""

@@ -8,10 +8,11 @@ On any failure or crash everything is as before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from dshloop.errors import ProfileNotFoundError
 from dshloop.journal import Plan
-from dshloop.profiles.bundle import Package, check_patches, version_in
+from dshloop.profiles.bundle import Package, version_in
 from dshloop.profiles.changing import (
     Fetched,
     Outcome,
@@ -25,9 +26,10 @@ from dshloop.profiles.disabled import disabled_plugins, forget
 from dshloop.profiles.fetch import fetch_local, missing_dependencies
 from dshloop.profiles.layout import Manifest, read_manifest
 from dshloop.profiles.pnpm import fetch_with_pnpm, remove_with_pnpm
-from dshloop.profiles.rows import left_rows, taken_ids
+from dshloop.profiles.preflight import preflight, refuse
+from dshloop.profiles.rows import left_rows
 from dshloop.profiles.spec import PluginSpec, parse_spec
-from dshloop.profiles.stack import bundle_layers, find_bundle, user_layers
+from dshloop.profiles.stack import find_bundle
 from dshloop.profiles.turnover import (
     as_sole_writer,
     no_such_plugin,
@@ -40,8 +42,7 @@ from dshloop.profiles.turnover import (
 def add_plugins(request: Request, texts: Sequence[str]) -> Outcome:
     """Add plugins to a profile, creating it as dsh does when it is missing.
 
-    Raises what a spec, a package or pnpm has wrong, and RowIdTakenError (ROW_ID_TAKEN) when a
-    bundle inserts a row id that is taken; ``force`` makes that a caution.
+    Raises what a spec, a package or pnpm has wrong, and what the preflight finds (`refuse`).
     """
     specs = [parse_spec(text, request.cwd, request.variables) for text in dict.fromkeys(texts)]
     return as_sole_writer(request, lambda: _add(request, specs))
@@ -68,8 +69,9 @@ def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
         fetched = fetch(request, manifest, specs, stage)
         bundles = bundles_with(manifest.bundles, fetched.packages, manifest.recorded)
         after = fetched.manifest.with_bundles(bundles)
+        findings = preflight(request, manifest, replace(fetched, manifest=after))
+        refuse(request, findings)
         cautions = [
-            *_check(request, after, fetched.packages),
             *_plain(fetched.packages),
             *_off(after, fetched.packages),
             *_lacking(fetched.packages),
@@ -86,8 +88,9 @@ def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
             diff=plan.diff(),
             log=fetched.log,
             cautions=tuple(cautions),
+            findings=tuple(findings),
         )
-        record_plan(request, plan)
+        record_plan(request, plan, outcome.plugins)
         return outcome
 
 
@@ -97,7 +100,7 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
     groups = manifest.recorded
     for name in names:
         if name not in {*groups, *disabled_plugins(manifest)} and name not in manifest.bundles:
-            raise no_such_plugin(request, manifest, name)
+            raise no_such_plugin(request.profile, manifest, name)
     gone = [_gone(request, manifest, groups, name) for name in dict.fromkeys(names)]
     left = left_rows(profile, names)
     with open_stage(request) as stage:
@@ -109,7 +112,7 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
         bundles = tuple(bundle for bundle in manifest.bundles if bundle not in names)
         after = forget(fetched.manifest.with_bundles(bundles), names)
         plan = plan_changes(request, manifest, after, fetched)
-        record_plan(request, plan)
+        record_plan(request, plan, gone)
     return Outcome(
         profile,
         tuple(gone),
@@ -121,22 +124,6 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
         cautions=tuple(_drift(request, fetched)),
         left=tuple(left),
     )
-
-
-def _check(request: Request, after: Manifest, packages: Sequence[Package]) -> list[str]:
-    """Refuse newcomers whose patches are broken or whose row ids are taken; give cautions."""
-    for package in packages:
-        if package.is_bundle:
-            check_patches(package)
-    folders = {package.name: package.folder for package in packages}
-    active = [package.name for package in packages if package.name in after.bundles]
-    others = [bundle for bundle in after.bundles if bundle not in active]
-    newcomers, _ = bundle_layers(request.profile, active, folders.get)
-    layers, _ = bundle_layers(request.profile, others, inbox=request.inbox)
-    taken = taken_ids([*layers, *user_layers(request.profile)], newcomers)
-    if taken and not request.force:
-        raise taken[0].as_error(taken)
-    return [one.message for one in taken]
 
 
 def _plain(packages: Sequence[Package]) -> Iterator[str]:

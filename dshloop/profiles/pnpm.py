@@ -6,87 +6,110 @@ the profile only as one journal transaction. Its output goes to a log in our dat
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO
 
 from dshloop.dsh import run_program
-from dshloop.errors import (
-    DshloopError,
-    PackageNotFoundError,
-    PnpmFailedError,
-    PnpmMissingError,
-    RegistryUnreachableError,
-)
-from dshloop.files import read_bytes, shown, writing
+from dshloop.errors import PnpmFailedError
+from dshloop.files import read_bytes, writing
 from dshloop.journal import Change
 from dshloop.paths import private_folder
-from dshloop.profiles.builds import allow_builds, builds_in
+from dshloop.profiles.builds import Build, allow_builds, builds_in
 from dshloop.profiles.bundle import Package, read_package
 from dshloop.profiles.changing import Fetched, Request, change_of, content_at, tree_from
 from dshloop.profiles.create import WORKSPACE_TEXT
 from dshloop.profiles.fetch import open_package, require_distinct
 from dshloop.profiles.layout import Manifest, parse_manifest
-from dshloop.profiles.lockfile import Locked, integrity_of, read_lock
+from dshloop.profiles.lockfile import integrity_of, read_lock
+from dshloop.profiles.pnpm_errors import failure_in
 from dshloop.profiles.spec import PluginSpec
 from dshloop.profiles.stage import clear, fill
-from dshloop.terminal import one_line
+
+SCRIPTS_OFF = "--config.ignore-scripts=true"
 
 _KEPT_LOGS = 20
 _FILES = ("pnpm-lock.yaml", "pnpm-workspace.yaml")
-_FAULT = re.compile(r"^\s*(?:\[(ERR_PNPM_\w+|ERROR)\]|(ERR_PNPM_\w+)|pnpm:)\s*(.+)$", re.MULTILINE)
-_NETWORK = re.compile(
-    r"ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|META_FETCH_FAIL"
-    r"|Could not resolve host|unable to access|Connection refused"
-)
-_HINTS = {
-    "ERR_PNPM_GIT_DEP_PREPARE_NOT_ALLOWED": "The package builds itself on install. Add the entry "
-    "that the log names under allowBuilds in the profile's pnpm-workspace.yaml.",
-    "ERR_PNPM_UNEXPECTED_STORE": "Another pnpm version filled node_modules; dshloop doctor shows "
-    "which pnpm is found.",
-}
 
 
 def fetch_with_pnpm(
     request: Request, manifest: Manifest, specs: Sequence[PluginSpec], stage: Path
 ) -> Fetched:
     """Run ``pnpm add`` in a filled stage; give what it installed, in the order of the specs."""
-    named = [_local_name(request, spec) if spec.local else spec.alias for spec in specs]
-    words = ["add", "--ignore-scripts", *(spec.for_pnpm for spec in specs)]
-    open_profile(request, manifest, stage)
-    _forget_changed(request, manifest, specs, named, stage)
-    log = run_pnpm(request, stage, words)
-    after = recorded_in(request, stage)
-    names = _names(specs, named, manifest, after)
-    builds = builds_in(stage, request.profile.folder, _packages(stage, names, specs))
-    if request.allow_build and builds:
-        clear(stage)
-        open_profile(request, manifest, stage)
-        allow_builds(stage, builds)
-        _forget_changed(request, manifest, specs, named, stage)
-        log = run_pnpm(request, stage, [word for word in words if word != "--ignore-scripts"])
-    packages = _packages(stage, names, specs)
+    named = [local_name(request, spec) if spec.local else spec.alias for spec in specs]
+    old = [
+        name
+        for name, spec in zip(named, specs, strict=True)
+        if name and is_other(request, name, spec)
+    ]
+    steps = [["add", SCRIPTS_OFF, *(spec.for_pnpm for spec in specs)]]
+    if old:
+        steps.insert(0, ["remove", SCRIPTS_OFF, *old])
+
+    def added() -> list[Package]:
+        names = _names(specs, named, manifest, recorded_in(request, stage))
+        return [
+            replace(read_package(stage / "node_modules" / name, name=name), origin=spec.path)
+            for name, spec in zip(names, specs, strict=True)
+        ]
+
+    log, builds = run_steps(request, manifest, stage, steps, added)
+    packages = added()
     require_distinct(packages, specs)
-    changes = tuple(stage_changes(request, packages, stage))
-    return Fetched(tuple(packages), recorded_in(request, stage), changes, log, tuple(builds))
+    return fetched_from(request, packages, stage, log, builds)
 
 
 def remove_with_pnpm(
     request: Request, manifest: Manifest, names: Sequence[str], stage: Path
 ) -> Fetched:
     """Run ``pnpm remove`` in a filled stage, and remove links that pnpm leaves behind."""
-    open_profile(request, manifest, stage)
-    log = run_pnpm(request, stage, ["remove", "--config.ignore-scripts=true", *names])
+    log, _ = run_steps(request, manifest, stage, [["remove", SCRIPTS_OFF, *names]], list)
     for name in names:
         left = stage / "node_modules" / name
         if left.is_symlink():
             left.unlink()
-    changes = tuple(stage_changes(request, (), stage))
-    return Fetched((), recorded_in(request, stage), changes, log)
+    return fetched_from(request, (), stage, log)
+
+
+def run_steps(
+    request: Request,
+    manifest: Manifest,
+    stage: Path,
+    steps: Sequence[Sequence[str]],
+    packages: Callable[[], Sequence[Package]],
+) -> tuple[Path, list[Build]]:
+    """Run pnpm commands in a stage, scripts off; once more with the scripts that have leave.
+
+    ``packages`` gives what the steps have brought. Gives the log of the last command, and the
+    packages that have scripts to run. Raises PackageNotFoundError, RegistryUnreachableError,
+    PnpmMissingError or PnpmFailedError.
+    """
+    open_profile(request, manifest, stage)
+    logs = [run_pnpm(request, stage, step) for step in steps]
+    builds = builds_in(stage, request.profile.folder, packages())
+    if request.allow_build and builds:
+        clear(stage)
+        open_profile(request, manifest, stage)
+        allow_builds(stage, builds)
+        for step in steps:
+            words = [word for word in step if word != SCRIPTS_OFF]
+            logs.append(run_pnpm(request, stage, words))
+    return logs[-1], builds
+
+
+def fetched_from(
+    request: Request,
+    packages: Sequence[Package],
+    stage: Path,
+    log: Path | None,
+    builds: Sequence[Build] = (),
+) -> Fetched:
+    """Give what pnpm has left in a stage as changes of the profile."""
+    changes = tuple(stage_changes(request, packages, stage))
+    return Fetched(tuple(packages), recorded_in(request, stage), changes, log, tuple(builds))
 
 
 def open_profile(request: Request, manifest: Manifest, stage: Path) -> None:
@@ -99,16 +122,13 @@ def open_profile(request: Request, manifest: Manifest, stage: Path) -> None:
 
 
 def run_pnpm(request: Request, stage: Path, words: Sequence[str]) -> Path:
-    """Run one pnpm command in a stage; give its log.
-
-    Raises PackageNotFoundError, RegistryUnreachableError, PnpmMissingError or PnpmFailedError.
-    """
+    """Run one pnpm command in a stage; give its log."""
     assert request.pnpm is not None
     args = [words[0], "--reporter=append-only", *words[1:]]
     with _log(request) as (log, file):
         ended = run_program(request.pnpm, args, variables=request.variables, cwd=stage, log=file)
     if ended.status != 0:
-        raise pnpm_failure(log, ended.status)
+        raise failure_in(log, ended.status)
     return log
 
 
@@ -118,36 +138,15 @@ def recorded_in(request: Request, stage: Path) -> Manifest:
     return parse_manifest(read_bytes(path) or b"{}", path, name=request.profile.name)
 
 
-def _packages(stage: Path, names: Sequence[str], specs: Sequence[PluginSpec]) -> list[Package]:
-    return [
-        replace(read_package(stage / "node_modules" / name, name=name), origin=spec.path)
-        for name, spec in zip(names, specs, strict=True)
-    ]
+def is_other(request: Request, name: str, spec: PluginSpec) -> bool:
+    """Whether a recorded archive or copy has other content now: pnpm would keep the old one.
 
-
-def _forget_changed(
-    request: Request,
-    manifest: Manifest,
-    specs: Sequence[PluginSpec],
-    named: Sequence[str | None],
-    stage: Path,
-) -> None:
-    """Have pnpm forget archives and copies whose content is another now: it keeps the old one."""
-    lock = read_lock(read_bytes(stage / "pnpm-lock.yaml") or b"")
-    old = [
-        name
-        for name, spec in zip(named, specs, strict=True)
-        if name in lock and name in manifest.recorded and is_other(spec, lock[name])
-    ]
-    if old:
-        run_pnpm(request, stage, ["remove", "--config.ignore-scripts=true", *old])
-
-
-def is_other(spec: PluginSpec, locked: Locked) -> bool:
-    """Whether a local package isn't what was locked; a copied folder always counts as another."""
-    if spec.path is None or spec.link:
+    A copied folder always counts as another: pnpm doesn't lock what is in it.
+    """
+    lock = read_lock(read_bytes(request.profile.folder / "pnpm-lock.yaml") or b"")
+    if spec.path is None or spec.link or name not in lock:
         return False
-    return spec.kind == "folder" or locked.integrity != integrity_of(spec.path)
+    return spec.kind == "folder" or lock[name].integrity != integrity_of(spec.path)
 
 
 @contextmanager
@@ -167,24 +166,8 @@ def _log(request: Request) -> Iterator[tuple[Path, IO[bytes]]]:
             yield path, file
 
 
-def pnpm_failure(log: Path, status: int) -> DshloopError:
-    """Make an error of the line in pnpm's output that says why it failed."""
-    text = log.read_bytes().decode("utf-8", "replace")
-    found = _FAULT.search(text)
-    code = (found.group(1) or found.group(2) or "") if found else ""
-    said = one_line(found.group(3) if found else text.strip().rpartition("\n")[2], 300)
-    details: dict[str, Any] = {"status": status, "pnpm_code": code or None, "log": shown(log)}
-    message = f"pnpm failed: {said or 'it said nothing'}"
-    hint = f"{_HINTS.get(code, '')} pnpm's output: {shown(log)}".strip()
-    if code == "ERR_PNPM_FETCH_404":
-        return PackageNotFoundError(message, hint=hint, **details)
-    if status in (126, 127):
-        return PnpmMissingError(f"pnpm can't run: {said}", **details)
-    kind = RegistryUnreachableError if _NETWORK.search(text) else PnpmFailedError
-    return kind(message, hint=hint, **details)
-
-
-def _local_name(request: Request, spec: PluginSpec) -> str:
+def local_name(request: Request, spec: PluginSpec) -> str:
+    """Give the name of a local package; errors as of `open_package`."""
     with TemporaryDirectory(prefix="dshloop-") as folder:
         return open_package(request, spec, Path(folder) / "package").name
 

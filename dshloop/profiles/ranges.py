@@ -48,6 +48,13 @@ def is_exact(range_text: str) -> bool:
     return _version(range_text.strip().removeprefix("=").strip()) is not None
 
 
+def is_range(text: str) -> bool:
+    """Whether npm reads a text as a range; else it is the name of a tag."""
+    from nodesemver import valid_range
+
+    return valid_range(text, loose=False) is not None
+
+
 def _version(text: str) -> Any | None:
     from nodesemver import semver
 

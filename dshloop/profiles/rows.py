@@ -12,7 +12,7 @@ from typing import Any
 
 from dshloop.dsh_yaml.stringify import stringify
 from dshloop.dsh_yaml.values import Value, identity, truthy
-from dshloop.errors import DshloopError, RowIdTakenError
+from dshloop.errors import DshloopError
 from dshloop.profiles.changing import LeftRow
 from dshloop.profiles.layers import Layer, read_layer
 from dshloop.profiles.layout import Profile
@@ -33,17 +33,6 @@ class Taken:
         if self.owner == self.newcomer:
             return f"{self.newcomer} inserts row {self.row} twice"
         return f"{self.newcomer} inserts row {self.row}, which {self.owner} inserts already"
-
-    def as_error(self, others: Sequence[Taken] = ()) -> RowIdTakenError:
-        """Give the refusal, which names both; ``others`` are told in its details."""
-        more = len(others) - 1
-        return RowIdTakenError(
-            self.message + (f" ({more} more such rows)" if more > 0 else ""),
-            row=self.row,
-            owner=self.owner,
-            newcomer=self.newcomer,
-            taken=[{"row": o.row, "owner": o.owner, "newcomer": o.newcomer} for o in others],
-        )
 
 
 def taken_ids(layers: Sequence[Layer], newcomers: Sequence[Layer]) -> list[Taken]:

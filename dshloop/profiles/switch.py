@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from dshloop.errors import PluginInactiveError, ProfileNotFoundError
@@ -10,9 +11,12 @@ from dshloop.files import read_bytes
 from dshloop.journal import Change
 from dshloop.profiles.bundle import version_in
 from dshloop.profiles.changing import Fetched, Outcome, PluginChange, Request, State
+from dshloop.profiles.checks import kinds
 from dshloop.profiles.disabled import SHELF, disabled_plugins, with_disabled, with_enabled
+from dshloop.profiles.findings import Finding
 from dshloop.profiles.layout import Manifest, read_manifest
 from dshloop.profiles.lockfile import moved
+from dshloop.profiles.preflight import preflight, refuse
 from dshloop.profiles.stack import find_bundle
 from dshloop.profiles.turnover import as_sole_writer, no_such_plugin, plan_changes, record_plan
 from dshloop.profiles.view import read_installed
@@ -36,7 +40,9 @@ def disable_plugins(
             return manifest
         return with_disabled(manifest, name, reason=reason, at=at)
 
-    return as_sole_writer(request, lambda: _switch(request, names, step, "disabled"))
+    return as_sole_writer(
+        request, lambda: _switch(request, list(dict.fromkeys(names)), step, "disabled")
+    )
 
 
 def enable_plugins(request: Request, names: Sequence[str]) -> Outcome:
@@ -54,7 +60,9 @@ def enable_plugins(request: Request, names: Sequence[str]) -> Outcome:
             )
         return with_enabled(manifest, name)
 
-    return as_sole_writer(request, lambda: _switch(request, names, step, "enabled"))
+    return as_sole_writer(
+        request, lambda: _switch(request, list(dict.fromkeys(names)), step, "enabled")
+    )
 
 
 def _switch(request: Request, names: Sequence[str], step: Step, state: State) -> Outcome:
@@ -62,22 +70,39 @@ def _switch(request: Request, names: Sequence[str], step: Step, state: State) ->
     if not profile.exists:
         raise ProfileNotFoundError(f'profile "{profile.name}" does not exist', name=profile.name)
     before = after = read_manifest(profile)
-    for name in dict.fromkeys(names):
+    for name in names:
         if name not in {*before.recorded, *disabled_plugins(before), *_texts(before)}:
-            raise no_such_plugin(request, before, name)
+            raise no_such_plugin(profile, before, name)
         after = step(after, name)
-    plan = plan_changes(
-        request, before, after, Fetched((), after, tuple(_lock(request, before, after)))
+    fetched = Fetched((), after, tuple(_lock(request, before, after)))
+    findings = (
+        preflight(request, before, fetched)
+        if state == "enabled"
+        else _missed(request, before, fetched)
     )
-    record_plan(request, plan)
+    refuse(request, findings)
+    plan = plan_changes(request, before, after, fetched)
+    changes = tuple(_change(request, before, after, name, state) for name in names)
+    record_plan(request, plan, changes)
     return Outcome(
         profile,
-        tuple(_change(request, before, after, name, state) for name in dict.fromkeys(names)),
+        changes,
         after.bundles,
         changed=bool(plan.changes),
         dry_run=request.dry_run,
         diff=plan.diff(),
+        findings=tuple(findings),
     )
+
+
+def _missed(request: Request, before: Manifest, fetched: Fetched) -> list[Finding]:
+    """Find what misses the rows that go; nothing of it keeps a plugin from being switched off."""
+    found = preflight(request, before, fetched)
+    return [
+        replace(finding, severity="warning") if finding.severity == "error" else finding
+        for finding in found
+        if finding.kind is not kinds.BUNDLE_OFF
+    ]
 
 
 def _lock(request: Request, before: Manifest, after: Manifest) -> list[Change]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from dshloop.errors import PluginNotFoundError
 from dshloop.files import read_bytes
 from dshloop.journal import Change, Plan
 from dshloop.locks import hold, hold_dsh, lock_path
-from dshloop.profiles.changing import Fetched, Outcome, Request
+from dshloop.profiles.changing import Fetched, Outcome, PluginChange, Request
 from dshloop.profiles.create import other_files
-from dshloop.profiles.layout import Manifest
+from dshloop.profiles.layout import Manifest, Profile
 from dshloop.profiles.stage import stage_for
 
 WAIT = 2.0  # seconds for another writer to finish before we refuse
@@ -51,13 +51,17 @@ def plan_changes(request: Request, before: Manifest, after: Manifest, fetched: F
     return Plan(tuple(changes))
 
 
-def record_plan(request: Request, plan: Plan) -> None:
-    """Make the changes as one journal entry; a dry run makes none."""
+def record_plan(request: Request, plan: Plan, plugins: Sequence[PluginChange]) -> None:
+    """Make the changes as one journal entry, which notes what became of which plugin.
+
+    A dry run makes none.
+    """
     if plan.changes and not request.dry_run:
-        request.journal.record(request.command, plan.changes, cwd=request.cwd)
+        note = {"plugins": {one.name: one.state for one in plugins if one.state != "unchanged"}}
+        request.journal.record(request.command, plan.changes, cwd=request.cwd, note=note)
 
 
-def no_such_plugin(request: Request, manifest: Manifest, name: str) -> PluginNotFoundError:
+def no_such_plugin(profile: Profile, manifest: Manifest, name: str) -> PluginNotFoundError:
     """Give the error for a plugin that a profile doesn't have, with near names."""
     from difflib import get_close_matches
 
@@ -66,9 +70,9 @@ def no_such_plugin(request: Request, manifest: Manifest, name: str) -> PluginNot
     near = get_close_matches(name, known, n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else "dshloop plugin list shows all."
     return PluginNotFoundError(
-        f"profile {request.profile.name} has no plugin {name}",
+        f"profile {profile.name} has no plugin {name}",
         hint=hint,
         name=name,
         near=near,
-        profile=request.profile.name,
+        profile=profile.name,
     )

@@ -9,7 +9,13 @@ from dshloop.errors import DshloopError
 from dshloop.files import shown
 from dshloop.paths import Places
 from dshloop.profiles.bundle import Package, read_package
-from dshloop.profiles.layout import Profile, profile_at, profile_names, read_manifest
+from dshloop.profiles.layout import (
+    Manifest,
+    Profile,
+    profile_at,
+    profile_names,
+    read_manifest,
+)
 
 if TYPE_CHECKING:
     from dshloop.profiles.compose import Composition
@@ -59,7 +65,8 @@ class PluginLine:
             role = self.disabled
         else:
             role = "off, not in the bundle list" if self.bundle else "plain dependency"
-        return role if self.folder else f"{role}, missing on disk"
+        missing = self.folder is None and self.spec != ""
+        return f"{role}, missing on disk" if missing else role
 
     def as_json(self) -> dict[str, Any]:
         """Give the value for --json."""
@@ -141,12 +148,27 @@ def list_plugins(profile: Profile) -> list[PluginLine]:
     from dshloop.profiles.disabled import disabled_plugins
 
     manifest = read_manifest(profile)
-    off = {name: one.why for name, one in disabled_plugins(manifest).items()}
-    specs = {**dict.fromkeys(off, ""), **manifest.recorded}
-    return [
-        _plugin_line(profile, name, spec, manifest.bundles, off.get(name))
-        for name, spec in sorted(specs.items())
-    ]
+    names = sorted({*manifest.recorded, *disabled_plugins(manifest)})
+    return [line for name in names if (line := plugin_line(profile, manifest, name))]
+
+
+def plugin_line(profile: Profile, manifest: Manifest, name: str) -> PluginLine | None:
+    """Describe one plugin, a bundle that is no dependency included; None where it is neither."""
+    from dshloop.profiles.disabled import disabled_plugins
+
+    off, listed = disabled_plugins(manifest).get(name), name in manifest.bundles
+    if not (off or listed or name in manifest.recorded):
+        return None
+    package = read_installed(profile, name)
+    return PluginLine(
+        name,
+        package.version if package else None,
+        manifest.recorded.get(name, ""),
+        manifest.bundles.index(name) + 1 if listed else None,
+        package.is_bundle if package else listed,
+        shown(package.folder) if package else None,
+        off.why if off and not listed else None,
+    )
 
 
 def _profile_line(profile: Profile, default: str | None) -> ProfileLine:
@@ -156,21 +178,6 @@ def _profile_line(profile: Profile, default: str | None) -> ProfileLine:
     except DshloopError as fault:
         return ProfileLine(profile.name, folder, (), 0, chosen, fault.message)
     return ProfileLine(profile.name, folder, manifest.bundles, len(manifest.recorded), chosen)
-
-
-def _plugin_line(
-    profile: Profile, name: str, spec: str, bundles: tuple[Any, ...], off: str | None
-) -> PluginLine:
-    package = read_installed(profile, name)
-    return PluginLine(
-        name,
-        package.version if package else None,
-        spec,
-        bundles.index(name) + 1 if name in bundles else None,
-        package.is_bundle if package else name in bundles,
-        shown(package.folder) if package else None,
-        None if name in bundles else off,
-    )
 
 
 def read_installed(profile: Profile, name: str) -> Package | None:

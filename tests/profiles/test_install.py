@@ -298,7 +298,7 @@ def test_force_adds_what_collides_and_says_so(request_: Request) -> None:
     package(request_.cwd / "b", "b", "x")
     outcome = add_plugins(replace(request_, force=True), ["./a", "./b"])
     assert bundles(request_) == ["a", "b"]
-    assert "which a inserts already" in outcome.cautions[0]
+    assert "which a inserts already" in outcome.findings[0].why
 
 
 def test_one_bad_package_keeps_the_good_ones_out(request_: Request) -> None:

@@ -1,0 +1,126 @@
+"""Looking into a plugin without installing it: what it is, what it would break, how it boots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from dshloop.dsh import Program
+from dshloop.errors import BundleInvalidError, DshMissingError
+from dshloop.journal import Journal
+from dshloop.profiles.boot import Boot, boot, home_for_trial
+from dshloop.profiles.changing import Outcome, Request
+from dshloop.profiles.checks import kinds
+from dshloop.profiles.findings import Finding
+from dshloop.profiles.install import add_plugins
+from dshloop.profiles.layers import Place
+from dshloop.profiles.layout import Profile
+from dshloop.profiles.spec import parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found in a plugin; ``against`` is the profile it was held against.
+
+    ``boot`` is None when none was asked for; ``alone`` is the boot without the plugin, tried
+    where the one with it fails.
+    """
+
+    spec: str
+    against: str
+    outcome: Outcome | None
+    findings: tuple[Finding, ...]
+    boot: Boot | None = None
+    alone: Boot | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it can be added: no error found, and a boot with it is no worse than without."""
+        fine = all(finding.severity != "error" for finding in self.findings)
+        return fine and (self.boot is None or self.boot.ok or self.boot == self.alone)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value for --json."""
+        plugins = self.outcome.plugins if self.outcome else ()
+        return {
+            "spec": self.spec,
+            "ok": self.ok,
+            "profile": self.against,
+            "plugin": plugins[0].as_json() if plugins else None,
+            "findings": [finding.as_json() for finding in self.findings],
+            "warnings": list(self.outcome.cautions) if self.outcome else [],
+            "boot": self.boot.as_json() if self.boot else None,
+            "boot_without": self.alone.as_json() if self.alone else None,
+        }
+
+    def as_text(self) -> str:
+        """Give the lines people see."""
+        lines = [finding.as_text() for finding in self.findings]
+        lines += [f"note    {text}" for text in (self.outcome.cautions if self.outcome else ())]
+        lines += self._of_boot()
+        plugins = self.outcome.plugins if self.outcome else ()
+        name = f"{plugins[0].name} {plugins[0].version or ''}".strip() if plugins else self.spec
+        role = " as a layer" if plugins and plugins[0].layer else ""
+        told = "can be added" if self.ok else "can't be added as it is"
+        return "\n".join([*lines, f"{name} {told} to profile {self.against}{role}"])
+
+    def _of_boot(self) -> list[str]:
+        if self.boot is None:
+            return []
+        told = {"running": "dsh came up", "ended": "dsh ran and ended", "failed": "dsh failed"}
+        lines = [f"boot    {told[self.boot.outcome]}"]
+        lines += [f"  {line}" for line in self.boot.complaints]
+        if self.alone is not None and not self.alone.ok:
+            lines += ["boot    without the plugin too:", *(f"  {x}" for x in self.alone.complaints)]
+        return lines
+
+
+def look_into(request: Request, text: str, *, dsh: Program | None, trying: bool) -> Look:
+    """Look into one plugin as `plugin add` would, and change nothing.
+
+    ``trying`` boots a copy of the profile with it. Raises what the spec and pnpm have wrong, and
+    DshMissingError (DSH_MISSING) when there is no dsh to boot.
+    """
+    parse_spec(text, request.cwd, request.variables)
+    if trying and dsh is None:
+        raise DshMissingError("a boot needs dsh, which is not on PATH")
+    name = request.profile.name
+    try:
+        outcome = add_plugins(replace(request, dry_run=True, force=True), [text])
+    except BundleInvalidError as fault:
+        place = Place(text, str(fault.details.get("file") or text))
+        return Look(
+            text,
+            name,
+            None,
+            (Finding(kinds.BUNDLE_BROKEN, fault.message, place, severity="error"),),
+        )
+    look = Look(text, name, outcome, outcome.findings)
+    if not trying or dsh is None:
+        return look
+    return _tried(request, look, dsh)
+
+
+def _tried(request: Request, look: Look, dsh: Program) -> Look:
+    with TemporaryDirectory(prefix="dshloop-trial-") as folder:
+        found = boot(dsh, _installed(request, Path(folder) / "with", look.spec), request.variables)
+        if found.ok:
+            return replace(look, boot=found)
+        alone = boot(
+            dsh, home_for_trial(request.profile, Path(folder) / "without"), request.variables
+        )
+        return replace(look, boot=found, alone=alone)
+
+
+def _installed(request: Request, home: Path, spec: str) -> Profile:
+    """Install the plugin into a copy of the profile; nothing of it is recorded in our journal."""
+    trial = home_for_trial(request.profile, home)
+    places = replace(request.places, dsh_home=home, data=home / "data")
+    journal = Journal(places.journal)
+    add_plugins(
+        replace(request, places=places, journal=journal, profile=trial, dry_run=False, force=True),
+        [spec],
+    )
+    return trial
