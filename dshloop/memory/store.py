@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from dshloop.errors import MemoryEmptyError, MemoryTypeError
+from dshloop.times import iso_time
 
 TYPES = ("pattern", "preference", "architecture", "bug", "workflow", "fact")
 DEFAULT_TYPE = "fact"
@@ -222,14 +223,6 @@ def title_of(content: str) -> str:
     while len(head) + sum(character > "\uffff" for character in head) > TITLE_UNITS:
         head = head[:-1]
     return head.rstrip()
-
-
-def iso_time(seconds: float) -> str:
-    """Write Unix seconds as ``2026-01-31T12:00:00.000Z``."""
-    from datetime import UTC, datetime
-
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _distinct(labels: Sequence[str]) -> tuple[str, ...]:

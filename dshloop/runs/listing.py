@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from dshloop.sessions.catalog import (
     in_folder,
     summarize,
 )
+from dshloop.times import iso_time
 
 _MACHINE_MADE = re.compile(r"(session-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-")
 _SHORT_ID = 13  # characters: of a uuid7 the time in milliseconds
@@ -43,8 +43,8 @@ class Row:
             "turns": self.summary.turns,
             "state": self.summary.state,
             **binding_json(self.stored),
-            "created_at": iso(header.created_at / 1000) if header else None,
-            "updated_at": iso(entry.updated),
+            "created_at": iso_time(header.created_at / 1000) if header else None,
+            "updated_at": iso_time(entry.updated),
             "version": header.version if header else None,
             "size": entry.size,
             "path": shown(entry.path),
@@ -111,12 +111,3 @@ def binding_json(stored: Stored) -> dict[str, Any]:
         "inferred_from": stored.inferred_from,
         "preset": stored.preset,
     }
-
-
-def iso(seconds: float) -> str:
-    """Write a time in UTC to the millisecond; one that no calendar has as the year 1970."""
-    try:
-        moment = datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        moment = datetime.fromtimestamp(0, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

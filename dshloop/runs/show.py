@@ -12,9 +12,10 @@ from dshloop.errors import SessionNotFoundError
 from dshloop.files import shown
 from dshloop.loops.binding import Stored, stored_binding
 from dshloop.paths import Places, absolute
-from dshloop.runs.listing import binding_json, iso
+from dshloop.runs.listing import binding_json
 from dshloop.sessions.catalog import find, find_id, log_in
 from dshloop.terminal import one_line
+from dshloop.times import iso_time
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from dshloop.transcripts.vocabulary import Event
 
@@ -90,7 +91,7 @@ def _title(session: Shown) -> str:
     runs_on = f"{stored.loop} on {stored.driver}" if stored.driver else stored.loop
     lines = [f"session {header.id if header else '?'}"]
     if header is not None:
-        lines.append(f"started {iso(header.created_at / 1000)} in {header.cwd or 'no folder'}")
+        lines.append(f"started {iso_time(header.created_at / 1000)} in {header.cwd or 'no folder'}")
     return "\n".join([*lines, f"loop    {runs_on} ({known})"])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dshloop.paths import Places
 from dshloop.runs.conversation import RunOptions
-from dshloop.runs.listing import iso, list_sessions, short_ids
+from dshloop.runs.listing import list_sessions, short_ids
 from dshloop.runs.run import run_session
 from tests.transcripts.logs import HEADER, turn, write
 
@@ -48,11 +48,6 @@ def test_recorded_and_inferred_bindings_are_told_apart(places: Places) -> None:
     assert (theirs["binding"], theirs["inferred_from"]) == ("inferred", "preset")
     assert (ours["home"], theirs["home"]) == ("dshloop", "dsh")
     assert (ours["title"], ours["turns"], ours["state"]) == ("prompt 1", 1, "completed")
-
-
-def test_times() -> None:
-    assert iso(0.25) == "1970-01-01T00:00:00.250Z"
-    assert iso(1e18) == "1970-01-01T00:00:00.000Z"
 
 
 def test_ids_are_shortened_to_what_tells_them_apart() -> None:

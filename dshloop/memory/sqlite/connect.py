@@ -17,6 +17,7 @@ from dshloop.errors import (
     UnreadableFileError,
     WriteFailedError,
 )
+from dshloop.files import shown, why
 
 T = TypeVar("T")
 
@@ -121,18 +122,7 @@ def explained(path: Path, *, reading: bool = False) -> Iterator[None]:
     except OSError as error:
         where = shown(path)
         kind = UnreadableFileError if reading else WriteFailedError
-        raise kind(f"can't open {where}: {_why(error)}", path=where) from error
-
-
-def shown(path: Path) -> str:
-    """Give a path as text that any stream can print."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _why(error: OSError) -> str:
-    from dshloop.files import why
-
-    return why(error)
+        raise kind(f"can't open {where}: {why(error)}", path=where) from error
 
 
 def _ours(error: sqlite3.DatabaseError, path: Path) -> Exception:

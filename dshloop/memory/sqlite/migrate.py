@@ -6,7 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from dshloop.errors import StoreCorruptError, StoreNewerError
-from dshloop.memory.sqlite.connect import shown, transaction
+from dshloop.files import shown
+from dshloop.memory.sqlite.connect import transaction
 from dshloop.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
 

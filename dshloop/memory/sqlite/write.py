@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Sequence
 
 from dshloop.memory.sqlite.rows import COLUMNS, digest_of, index_of, memory_of, row_of
 from dshloop.memory.store import DEFAULT_TYPE, Memory, NewMemory, Remembered, title_of
+from dshloop.times import uuid7_digits
 
 _INSERT = (
     f"INSERT INTO memories ({COLUMNS}, digest, words) "
@@ -40,18 +40,9 @@ def delete(connection: sqlite3.Connection, ids: Sequence[str]) -> int:
     )
 
 
-def new_id(now: float) -> str:
-    """Make an id that sorts by time: ``mem_`` and a version 7 UUID's 32 hexadecimal digits."""
-    random = int.from_bytes(os.urandom(10), "big")
-    value = (int(now * 1000) & (1 << 48) - 1) << 80 | random
-    value = value & ~(0xF << 76) | 7 << 76  # version
-    value = value & ~(0x3 << 62) | 2 << 62  # variant
-    return f"mem_{value:032x}"
-
-
 def _created(new: NewMemory, now: float) -> Memory:
     return Memory(
-        id=new_id(now),
+        id=f"mem_{uuid7_digits(now)}",  # so ids sort by time
         type=new.type or DEFAULT_TYPE,
         title=new.title or title_of(new.content),
         content=new.content,
