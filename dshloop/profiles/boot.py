@@ -69,10 +69,20 @@ def home_for_trial(profile: Profile, home: Path) -> Profile:
             shutil.copyfile(profile.folder / name, trial.folder / name)
     if profile.modules.is_dir():
         clone_modules(profile.modules, trial.modules)
+        _keep_links(profile.modules, trial.modules)
     manifest = read_manifest(profile) if profile.exists else new_manifest(_NAME, ())
     bundles = [bundle for bundle in read_manifest(profile).bundles if bundle not in _APPS]
     trial.manifest.write_bytes(manifest.with_bundles(bundles).as_bytes())
     return trial
+
+
+def _keep_links(source: Path, target: Path) -> None:
+    """Let links that lead out of node_modules lead to where they did."""
+    for path in [*source.glob("*"), *source.glob("@*/*")]:
+        if path.is_symlink() and path.exists():
+            copy = target / path.relative_to(source)
+            copy.unlink()
+            copy.symlink_to(path.resolve())
 
 
 def boot(

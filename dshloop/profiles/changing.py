@@ -59,6 +59,10 @@ class Fetched:
     log: Path | None = None
     builds: tuple[Build, ...] = ()
 
+    def allowed(self, request: Request) -> tuple[str, ...]:
+        """Give pnpm's keys of the packages whose scripts had leave to run."""
+        return tuple(build.key for build in self.builds) if request.allow_build else ()
+
 
 @dataclass(frozen=True, slots=True)
 class PluginChange:
@@ -103,7 +107,10 @@ class LeftRow:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer of the verbs that change plugins; ``diff`` is what was or would be written."""
+    """The answer of the verbs that change plugins; ``diff`` is what was or would be written.
+
+    ``allowed`` are the keys under allowBuilds of the packages whose scripts ran.
+    """
 
     profile: Profile
     plugins: tuple[PluginChange, ...]
@@ -116,6 +123,7 @@ class Outcome:
     cautions: tuple[str, ...] = ()
     left: tuple[LeftRow, ...] = ()
     findings: tuple[Finding, ...] = ()
+    allowed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Give the value for --json."""
@@ -129,6 +137,7 @@ class Outcome:
             "bundles": list(self.bundles),
             "boot": boot_command(self.profile),
             "warnings": list(self.cautions),
+            "allowed_builds": list(self.allowed),
             "findings": [finding.as_json() for finding in self.findings],
             "left_rows": [row.as_json() for row in self.left],
             "log": shown(self.log) if self.log else None,

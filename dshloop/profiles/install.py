@@ -89,6 +89,7 @@ def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
             log=fetched.log,
             cautions=tuple(cautions),
             findings=tuple(findings),
+            allowed=fetched.allowed(request),
         )
         record_plan(request, plan, outcome.plugins)
         return outcome

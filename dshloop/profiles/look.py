@@ -39,7 +39,15 @@ class Look:
     def ok(self) -> bool:
         """Whether it can be added: no error found, and a boot with it is no worse than without."""
         fine = all(finding.severity != "error" for finding in self.findings)
-        return fine and (self.boot is None or self.boot.ok or self.boot == self.alone)
+        return fine and (self.boot is None or self.boot.ok or self._no_worse)
+
+    @property
+    def _no_worse(self) -> bool:
+        """Whether a boot without the plugin goes the same way, with the same complaints."""
+        if self.boot is None or self.alone is None:
+            return False
+        same = self.boot.outcome == self.alone.outcome
+        return same and set(self.boot.complaints) <= set(self.alone.complaints)
 
     def as_json(self) -> dict[str, Any]:
         """Give the value for --json."""

@@ -6,6 +6,7 @@ the profile only as one journal transaction. Its output goes to a log in our dat
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +31,7 @@ from dshloop.profiles.spec import PluginSpec
 from dshloop.profiles.stage import clear, fill
 
 SCRIPTS_OFF = "--config.ignore-scripts=true"
+_OTHERS_WAIT = "--config.strict-dep-builds=false"  # packages without leave are no error
 
 _KEPT_LOGS = 20
 _FILES = ("pnpm-lock.yaml", "pnpm-workspace.yaml")
@@ -93,9 +95,11 @@ def run_steps(
     if request.allow_build and builds:
         clear(stage)
         open_profile(request, manifest, stage)
+        # pnpm runs nothing for what it finds in place
+        shutil.rmtree(stage / "node_modules", ignore_errors=True)
         allow_builds(stage, builds)
         for step in steps:
-            words = [word for word in step if word != SCRIPTS_OFF]
+            words = [_OTHERS_WAIT if word == SCRIPTS_OFF else word for word in step]
             logs.append(run_pnpm(request, stage, words))
     return logs[-1], builds
 

@@ -78,7 +78,9 @@ def _refusal(worst: Finding, findings: Sequence[Finding], more: int) -> RefusedE
         return BundleInvalidError(
             message, file=place.file, line=place.line, column=place.column, **details
         )
-    return PluginRefusedError(message, code_found=worst.code, **details)
+    fix = worst.fix or worst.kind.fix
+    hint = f"Nothing was changed. {fix} --force goes on anyway."
+    return PluginRefusedError(message, hint=hint, finding=worst.code, **details)
 
 
 def _case(request: Request, manifest: Manifest, packages: Sequence[Package] = ()) -> Case:

@@ -78,6 +78,7 @@ def _update(request: Request, names: list[str], latest: bool) -> Outcome:
         diff=plan.diff(),
         log=fetched.log,
         findings=tuple(findings),
+        allowed=fetched.allowed(request),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ from dshloop.cli.params import invocation, new_app
 from dshloop.result import Caution, Document, Result, View
 
 if TYPE_CHECKING:
+    from dshloop.dsh import Program
     from dshloop.profiles.changing import Outcome, PluginChange, Request
     from dshloop.profiles.findings import Finding
     from dshloop.profiles.inbox import Inbox
@@ -84,12 +85,17 @@ def request_for(
     inbox: Inbox | None = None,
 ) -> Request:
     """Give the request of this run on the profile that is meant."""
-    from dshloop.dsh import find_program
+    from dshloop.dsh import find_program, version_of
     from dshloop.profiles.changing import Request
     from dshloop.profiles.compatibility import Engines
 
+    def ask(program: Program, variables: Mapping[str, str]) -> str | None:
+        known = program.name == "dsh" and inbox is not None
+        return inbox.version if known and inbox else version_of(program, variables)
+
     variables = run.env.variables
-    engines = Engines(find_program("dsh", variables), find_program("node", variables), variables)
+    dsh, node = find_program("dsh", variables), find_program("node", variables)
+    engines = Engines(dsh, node, variables, ask)
     return Request(
         run.places,
         run.history if dry_run else run.journal,
@@ -148,7 +154,11 @@ def after_change(outcome: Outcome) -> list[str]:
 
     if not outcome.changed:
         return ["all was so already; nothing was changed"]
-    return [f"A running dsh needs a restart. To boot: {boot_command(outcome.profile)}"]
+    ran = [
+        f"Ran the install scripts of {key}; pnpm-workspace.yaml allows them"
+        for key in outcome.allowed
+    ]
+    return [*ran, f"A running dsh needs a restart. To boot: {boot_command(outcome.profile)}"]
 
 
 def _line(outcome: Outcome, plugin: PluginChange) -> str:
