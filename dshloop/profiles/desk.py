@@ -174,19 +174,22 @@ def is_group(row: Row) -> bool:
     return children_of(row) is not None
 
 
-def _find(value: Value, wanted: Value) -> tuple[str | int, ...] | None:
-    """Find a map or list by its identity; the first place in the order of the text."""
-    pending: list[tuple[Value, tuple[str | int, ...]]] = [(value, ())]
-    seen: set[int] = set()
-    while pending:
-        holder, path = pending.pop()
-        if holder is wanted:
-            return path
-        if id(holder) in seen:
-            continue
-        seen.add(id(holder))
-        pairs = list(holder.items() if isinstance(holder, dict) else enumerate(holder))
-        for key, member in reversed(pairs):
-            if isinstance(member, dict | list):
-                pending.append((member, (*path, key)))
+def _find(patches: Sequence[Value], wanted: Row) -> tuple[str | int, ...] | None:
+    """Find an inserted row by its identity; the first place in the order of the text."""
+    for number, item in enumerate(patches):
+        rows = item.get("insert") if isinstance(item, dict) else None
+        found = _find_in(rows, wanted) if isinstance(rows, list) else None
+        if found is not None:
+            return (number, "insert", *found)
+    return None
+
+
+def _find_in(rows: list[Value], wanted: Row) -> tuple[str | int, ...] | None:
+    for number, row in enumerate(rows):
+        if row is wanted:
+            return (number,)
+        children = children_of(row) if isinstance(row, dict) else None
+        found = _find_in(children, wanted) if children else None
+        if found is not None:
+            return (number, "config", *found)
     return None

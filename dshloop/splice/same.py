@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from dshloop.dsh_yaml import Value
 
@@ -33,26 +32,20 @@ def same(one: Value, other: Value, swapped: Mapping[int, Value] | None = None) -
         if (id(left), id(right)) in seen:
             continue
         seen.add((id(left), id(right)))
-        if not _same_keys(left, right, ordered=not loose):
+        if type(left) is list:
+            pairs = zip(left, right, strict=True)
+        elif list(left) == list(right):
+            pairs = zip(left.values(), right.values(), strict=True)
+        elif loose and left.keys() == right.keys():
+            pairs = zip(left.values(), [right[key] for key in left], strict=True)
+        else:
             return False
-        for item, twin in _pairs(left, right):
+        for item, twin in pairs:
             if type(item) in _COLLECTIONS:
                 pending.append((item, twin))
-            elif not _same_scalar(item, twin):
+            elif item is not twin and not _same_scalar(item, twin):
                 return False
     return True
-
-
-def _same_keys(left: Any, right: Any, *, ordered: bool) -> bool:
-    if type(left) is list:
-        return True
-    return list(left) == list(right) if ordered else left.keys() == right.keys()
-
-
-def _pairs(left: Any, right: Any) -> Iterator[tuple[Value, Value]]:
-    if type(left) is list:
-        return zip(left, right, strict=True)
-    return ((item, right[key]) for key, item in left.items())
 
 
 def _same_scalar(one: Value, other: Value) -> bool:

@@ -31,7 +31,7 @@ class Window(NamedTuple):
 
 
 def find_window(document: Document, text: str, edit: Edit) -> Window | None:
-    """Find the smallest window for an edit; None when the whole text must be looked at."""
+    """Find the smallest window for an edit; None when none is, or none that saves much."""
     if len(edit.path) > _MAX_DEPTH:
         return None
     for depth in range(len(edit.path), -1, -1):
@@ -42,7 +42,7 @@ def find_window(document: Document, text: str, edit: Edit) -> Window | None:
             continue
         found = _window(document, text, path, items, *wanted)
         if found is not None:
-            return found
+            return found if 2 * (found.end - found.start) < len(text) else None
     return None
 
 
