@@ -431,6 +431,18 @@ def test_damaged_entry_hides_no_other(journal: Journal, home: Path) -> None:
     assert entry.id in error.message
 
 
+def test_a_name_too_long_is_refused_and_leaves_nothing_to_recover(
+    journal: Journal, home: Path
+) -> None:
+    path = home / ("n" * 300) / "a"
+    with pytest.raises(WriteFailedError, match="too long"):
+        journal.record("one", [Change(home / "b", None, b""), Change(path, None, b"")])
+    assert journal.recovered == []
+    journal.recover()
+    assert journal.recovered == []
+    assert list(home.iterdir()) == []
+
+
 def test_whatever_stands_in_an_entry_s_place_hides_no_other(journal: Journal, home: Path) -> None:
     entry = journal.record("one", [Change(home / "a", None, b"")])
     assert entry is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -92,6 +93,8 @@ def look(path: Path) -> tuple[State | None, bytes | None]:
     except (FileNotFoundError, NotADirectoryError):
         return None, None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None, None
         raise UnreadableFileError(f"can't read {shown(path)}: {why(error)}") from None
     if stat.S_ISLNK(status.st_mode):
         return State("link", os.readlink(path)), None  # noqa: PTH115 (Path.readlink changes "./x")

@@ -238,6 +238,8 @@ def _sync_tree(folder: Path) -> None:
 
 def discard(path: Path) -> None:
     """Remove a file, a link or a whole folder of ours; fine when it is absent."""
+    if not os.path.lexists(path):  # nor can it be where its name is too long
+        return
     if path.is_dir() and not path.is_symlink():
         import shutil
 
