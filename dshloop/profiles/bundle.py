@@ -109,8 +109,8 @@ def version_in(folder: Path | None) -> str | None:
 
 def check_patches(package: Package) -> None:
     """Raise BundleInvalidError unless every patch file of a bundle is there and can be read."""
+    from dshloop.profiles.compose import compose, compose_json
     from dshloop.profiles.layers import read_layer
-    from dshloop.profiles.patch import Composer
 
     for path in package.patch_files:
         told = _told(package, path)
@@ -122,7 +122,7 @@ def check_patches(package: Package) -> None:
                 file=told,
             )
         try:
-            Composer().apply(read_layer(path, package.name))
+            compose_json(compose([read_layer(path, package.name)]))
         except DshloopError as fault:
             said = fault.message.replace(shown(path), told)
             raise BundleInvalidError(

@@ -63,7 +63,8 @@ def test_a_byte_order_mark_is_refused_since_dsh_skips_such_a_bundle(tmp_path: Pa
 @pytest.mark.parametrize(
     ("patch", "said"),
     [("a: [", "unexpected end"), ("x: 1", "top-level YAML array"), ("- 1", "must be a mapping"),
-     ("- insert: {}", "insert"), ("", "top-level YAML array")],
+     ("- insert: {}", "insert"), ("", "top-level YAML array"),
+     ("- insert: [&a {id: x, config: [*a]}]", "contains itself")],
 )  # fmt: skip
 def test_a_broken_patch_file_is_named(tmp_path: Path, patch: str, said: str) -> None:
     folder = package(tmp_path / "x")
