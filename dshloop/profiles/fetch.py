@@ -10,7 +10,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from dshloop.errors import PackageNotFoundError, PnpmMissingError, SpecInvalidError
+from dshloop.errors import (
+    PackageNotFoundError,
+    PnpmMissingError,
+    SpecInvalidError,
+    WriteFailedError,
+)
 from dshloop.files import shown, writing
 from dshloop.journal import Change, Link
 from dshloop.profiles.archive import unpack
@@ -99,7 +104,11 @@ def _place(request: Request, spec: PluginSpec, package: Package, place: Path) ->
     if spec.kind == "folder":
         with writing(place):
             skip = shutil.ignore_patterns(*_NOT_COPIED)
-            shutil.copytree(package.folder, place, symlinks=True, ignore=skip)
+            try:
+                shutil.copytree(package.folder, place, symlinks=True, ignore=skip)
+            except shutil.Error as fault:  # it holds a list of (source, target, reason)
+                said = f"can't copy {shown(package.folder)}: {fault.args[0][0][2]}"
+                raise WriteFailedError(said, file=shown(package.folder)) from fault
     return change_of(target, tree_from(place))
 
 

@@ -58,7 +58,7 @@ def remove_plugins(request: Request, names: Sequence[str]) -> Outcome:
         raise ProfileNotFoundError(
             f'profile "{request.profile.name}" does not exist', name=request.profile.name
         )
-    return as_sole_writer(request, lambda: _remove(request, names))
+    return as_sole_writer(request, lambda: _remove(request, list(dict.fromkeys(names))))
 
 
 def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:

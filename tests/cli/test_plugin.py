@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,20 @@ def test_undo_takes_an_added_plugin_back(home: Path, tmp_path: Path) -> None:
     assert not home.exists()
     assert dshloop("redo").code == 0
     assert json.loads((home / "profiles/web/package.json").read_text())["dependencies"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_folder_that_cannot_be_copied_is_named_with_the_reason(tmp_path: Path) -> None:
+    folder = package(tmp_path / "piped")
+    os.mkfifo(folder / "pipe")
+    ran = dshloop("plugin", "add", f"file:{folder}", "--profile", "p")
+    assert ran.code == 1
+    assert f"can't copy {folder}: " in " ".join(ran.err.split())
+    assert "[(" not in ran.err
+
+
+def test_a_name_given_twice_is_removed_once(tmp_path: Path) -> None:
+    folder = package(tmp_path / "twice")
+    assert dshloop("plugin", "add", str(folder), "--profile", "p").code == 0
+    ran = dshloop("plugin", "remove", folder.name, folder.name, "--profile", "p", "--json")
+    assert (ran.code, len(ran.json["plugins"])) == (0, 1)
