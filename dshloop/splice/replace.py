@@ -27,11 +27,13 @@ def replace(page: Page, place: Place, value: Value, habits: Habits) -> list[Cut]
         return _in_flow(page, place, value, habits)
     if place.holder is None:
         return _root(page, node, value, habits)
+    if place.in_item and node.anchor is not None:  # no block begins on the line of an anchor
+        return fill(page, place, value, habits)
     return _in_block(page, place, write_block(value, habits, in_item=place.in_item), habits)
 
 
 def fill(page: Page, place: Place, value: Value, habits: Habits) -> list[Cut]:
-    """Plan a map on one line in the place of a null or an empty map."""
+    """Plan a value on one line, as that of a null or an empty map that gets its first entry."""
     node = place.node
     page.require_removable(node.start, node.end)
     if place.in_flow:

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dshloop.dsh_yaml import load
+from dshloop.errors import SpliceRefusedError
 from dshloop.splice import YamlText, same
 from dshloop.splice.change import as_read, with_item, with_value, without_value
 from dshloop.splice.lines import block_end, column, line_start, next_line
@@ -117,6 +118,30 @@ def test_an_item_that_comes_and_goes_leaves_the_bytes_it_found(
     back = added.unset((len(before.value),)).text
     assert re.sub(r"[\r\n]", "", back) == re.sub(r"[\r\n]", "", text)
     assert abs(len(back) - len(text)) <= 2 < blank  # a blank line that set the item off stays
+
+
+@SLOW_DRAWS
+@given(texts(anchors=True), VALUES, st.booleans(), st.data())
+def test_with_anchors_an_edit_is_exact_or_refused_with_the_reason(
+    text: str, value: Any, remove: bool, data: st.DataObject
+) -> None:
+    before = YamlText(text)
+    options = paths(before.value)
+    assume(options)
+    path = data.draw(st.sampled_from(options))
+    try:
+        after = (before.unset(path) if remove else before.set(path, value)).text
+    except SpliceRefusedError as refused:
+        assert re.search(r"(alias|anchor) [*&]|the anchor of", refused.message)  # noqa: PT017
+        return
+    if remove:
+        assert same(load(after), without_value(before.value, path))
+    else:
+        assert same(load(after), with_value(before.value, path, as_read(value)))
+    head, tail = outside(text, path)
+    if not remove:
+        assert after.removeprefix("\ufeff").startswith(head)
+        assert after.endswith(tail)
 
 
 def comments(text: str) -> list[str]:

@@ -39,6 +39,17 @@ class Layout:
     step: int = 2
     dash: int = 2
     comments: int = 0
+    anchors: int = -1
+    """How many anchors there are; -1 when there shall be none."""
+
+    def anchored(self, written: str) -> str:
+        """Put an anchor before a value, or an alias in its place, now and then."""
+        if self.anchors > 0 and self.chance(4):
+            return f"*a{self.draw(st.integers(1, self.anchors))}"
+        if self.anchors >= 0 and self.chance(3):
+            self.anchors += 1
+            return f"&a{self.anchors} {written}"
+        return written
 
     def chance(self, one_in: int) -> bool:
         return bool(self.draw(st.integers(1, one_in)) == one_in)
@@ -105,7 +116,7 @@ def block(layout: Layout, value: Any, columns: int, head: str, *, item: bool) ->
                 body = value.removesuffix("\n").split("\n")
                 note = layout.behind()
                 return [f"{head}|{mark}{note}"] + [pad + "  " + x if x else "" for x in body]
-        return [head + flow(layout, value) + layout.behind()]
+        return [head + layout.anchored(flow(layout, value)) + layout.behind()]
     lines: list[str] = []
     if isinstance(value, dict):
         inner = columns + (2 if item else layout.step)
@@ -137,9 +148,10 @@ def block(layout: Layout, value: Any, columns: int, head: str, *, item: bool) ->
 
 
 @st.composite
-def texts(draw: Callable[[Any], Any], *, lists: bool = False) -> str:
+def texts(draw: Callable[[Any], Any], *, lists: bool = False, anchors: bool = False) -> str:
     """Draw a text whose root is a map or list: comments, blank lines, CR LF, BOM, `---`, `...`."""
     layout = Layout(draw, draw(st.sampled_from([2, 4])), draw(st.sampled_from([0, 2])))
+    layout.anchors = 0 if anchors else -1
     maps = st.dictionaries(st.sampled_from(KEYS), VALUES, min_size=1, max_size=4)
     value = draw(st.lists(maps, max_size=4) if lists or draw(st.booleans()) else maps)
     lines = layout.above(0)
