@@ -6,8 +6,9 @@ What needs a network or further packages needs pnpm.
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dshloop.errors import (
@@ -19,6 +20,7 @@ from dshloop.errors import (
 from dshloop.files import shown, writing
 from dshloop.journal import Change, Link
 from dshloop.profiles.archive import unpack
+from dshloop.profiles.builds import Build, build_of
 from dshloop.profiles.bundle import Package, read_package
 from dshloop.profiles.changing import Fetched, Request, change_of, tree_from
 from dshloop.profiles.layout import Manifest
@@ -51,7 +53,20 @@ def fetch_local(
         recorded[package.name] = spec.recorded
         changes += _place(request, spec, package, stage / str(number))
     require_distinct(packages, specs)
-    return Fetched(tuple(packages), manifest.with_specs(recorded), tuple(changes))
+    builds = tuple(_builds(request, specs, packages))
+    return Fetched(tuple(packages), manifest.with_specs(recorded), tuple(changes), builds=builds)
+
+
+def _builds(
+    request: Request, specs: Sequence[PluginSpec], packages: Sequence[Package]
+) -> Iterator[Build]:
+    """Find install scripts, which we never run, with the key that pnpm would have for each."""
+    for spec, package in zip(specs, packages, strict=True):
+        if spec.path is not None and not spec.link:
+            path = os.path.relpath(spec.path, request.profile.folder).replace(os.sep, "/")
+            build = build_of(package, f"{package.name}@file:{path}")
+            if build is not None:
+                yield build
 
 
 def open_package(request: Request, spec: PluginSpec, place: Path) -> Package:
