@@ -43,6 +43,11 @@ class Request:
     allow_build: bool = False
     engines: Engines = field(default_factory=Engines)
 
+    @property
+    def runs_scripts(self) -> bool:
+        """Whether install scripts run: with leave, and by pnpm only."""
+        return self.allow_build and self.pnpm is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
@@ -61,7 +66,7 @@ class Fetched:
 
     def allowed(self, request: Request) -> tuple[str, ...]:
         """Give pnpm's keys of the packages whose scripts had leave to run."""
-        return tuple(build.key for build in self.builds) if request.allow_build else ()
+        return tuple(build.key for build in self.builds) if request.runs_scripts else ()
 
 
 @dataclass(frozen=True, slots=True)

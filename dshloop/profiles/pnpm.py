@@ -92,7 +92,7 @@ def run_steps(
     open_profile(request, manifest, stage)
     logs = [run_pnpm(request, stage, step) for step in steps]
     builds = builds_in(stage, request.profile.folder, packages())
-    if request.allow_build and builds:
+    if request.runs_scripts and builds:
         clear(stage)
         open_profile(request, manifest, stage)
         # pnpm runs nothing for what it finds in place

@@ -150,7 +150,7 @@ def _rejected(request: Request, finding: Finding, packages: Sequence[Package]) -
 
 def _builds(request: Request, builds: Sequence[Build]) -> Iterator[Finding]:
     """Tell of install scripts that were not run, with the entry that gives pnpm leave."""
-    if request.allow_build:
+    if request.runs_scripts:
         return
     for build in builds:
         scripts = ", ".join(build.scripts)
