@@ -643,6 +643,13 @@ class LoopSwitchError(RefusedError, LoopDockError):
     hint = "Resume it without naming another one, or start a new session."
 
 
+class DriverContractError(FailedError, LoopDockError):
+    """A driver or driver loop gave back something that is no agent with a way to end it."""
+
+    code = "DRIVER_CONTRACT"
+    hint = "create_agent and resume give back a handle with `agent` and `dispose`."
+
+
 class SettingsUnavailableError(FailedError, LoopDockError):
     """A setting was to be written, and the host has no settings."""
 

@@ -5,15 +5,29 @@ It rides on the known event ``agent-preset/selected``, so that DSH still loads t
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 from dshloop.errors import LoopSwitchError
+from dshloop.loops.names import is_name, is_object
+
+__all__ = [
+    "Binding",
+    "Recorded",
+    "Stored",
+    "binding_data",
+    "effective_preset",
+    "is_name",
+    "newest_first",
+    "read_binding",
+    "read_log",
+    "refuse_switch",
+    "require_same",
+    "stored_binding",
+]
 
 EVENT = "agent-preset/selected"
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 # what the dock's bundle maps DSH's presets to (loop-dock 16; `ptc` is newer DSH's `code`)
 PRESET_LOOPS = dict.fromkeys(("standard", "minimal", "code", "ptc", "cordis"), "standard")
@@ -47,27 +61,61 @@ class Stored:
     preset: str | None
 
 
-def is_name(value: object) -> bool:
-    """Whether a value is a valid loop id or driver name."""
-    return isinstance(value, str) and NAME.fullmatch(value) is not None
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a session's log holds about how it runs: its binding, its preset, where it works."""
+
+    binding: Binding | None = None
+    preset: str | None = None
+    cwd: str | None = None
+
+
+def read_log(log: object) -> Recorded:
+    """Read a stored log: ``{meta, events}``, or anything with a header and events."""
+    if is_object(log):
+        meta, events = log.get("meta"), log.get("events")
+        header, cwd = (meta.get("agentPreset"), meta.get("cwd")) if is_object(meta) else (None,) * 2
+    else:
+        events = getattr(log, "events", None)
+        about = getattr(log, "header", None)
+        header, cwd = getattr(about, "agent_preset", None), getattr(about, "cwd", None)
+    newest = list(newest_first(events))[::-1]
+    preset = effective_preset(newest, header)
+    return Recorded(read_binding(newest), preset, cwd if isinstance(cwd, str) else None)
+
+
+def newest_first(events: object) -> Iterable[Any]:
+    """Give the events of a list, an iterator or a stored log from the last to the first.
+
+    Anything else has no events (loop-dock 8 and 18.13).
+    """
+    if isinstance(events, Iterator):
+        events = list(events)
+    if isinstance(events, list | tuple):
+        newest: Iterable[Any] = reversed(events)
+        return newest
+    inner: object = getattr(events, "events", None)
+    return () if inner is None or callable(inner) else newest_first(inner)
 
 
 def read_binding(events: object) -> Binding | None:
-    """Find the newest readable binding in a list of events; whatever is malformed is skipped."""
-    if not isinstance(events, (list, tuple)):
-        return None
-    found = (_binding_of(_field(event, "agentLoopDock")) for event in reversed(events))
-    return next((binding for binding in found if binding is not None), None)
+    """Find the newest readable binding; whatever is malformed is skipped."""
+    for event in newest_first(events):
+        if is_object(event) and event.get("type") == EVENT:
+            binding = _binding_of(_field(event, "agentLoopDock"))
+            if binding is not None:
+                return binding
+    return None
 
 
-def effective_preset(events: object, header_preset: str | None) -> str | None:
+def effective_preset(events: object, header_preset: object) -> str | None:
     """Give the newest recorded preset, else the header's."""
-    if isinstance(events, (list, tuple)):
-        for event in reversed(events):
+    for event in newest_first(events):
+        if is_object(event) and event.get("type") == EVENT:
             preset = _field(event, "agentPreset")
             if isinstance(preset, str) and preset:
                 return preset
-    return header_preset or None
+    return header_preset if isinstance(header_preset, str) and header_preset else None
 
 
 def binding_data(binding: Binding, preset: str | None) -> dict[str, Any]:
@@ -90,35 +138,51 @@ def stored_binding(events: object, header_preset: str | None) -> Stored:
 def require_same(session: str, field: str, stored: str | None, requested: str | None) -> None:
     """Raise LOOP_SWITCH when a resume asks for another loop or driver than the recorded one."""
     if stored is not None and requested is not None and stored != requested:
-        _refuse_switch(session, field, stored, requested)
+        refuse_switch(session, field, stored, requested)
 
 
-def _refuse_switch(session: str, field: str, stored: str, requested: str) -> NoReturn:
+def refuse_switch(
+    session: str,
+    field: str,
+    stored: str,
+    requested: str,
+    *,
+    requested_by: Literal["explicit", "route"] = "explicit",
+    stored_by: Literal["binding", "preset mapping"] = "binding",
+) -> NoReturn:
+    """Raise LOOP_SWITCH, with all that a program or a person needs to go on."""
     raise LoopSwitchError(
         f'session "{session}" is bound to {field} "{stored}" and cannot be resumed with {field} '
         f'"{requested}"; loop switching follows the same blank-session-only rule as preset '
         "switching",
+        hint=_way_on(session, field, requested_by),
         session=session,
         field=field,
         stored=stored,
         requested=requested,
-        requested_by="explicit",
-        stored_by="binding",
+        requested_by=requested_by,
+        stored_by=stored_by,
     )
 
 
-def _field(event: object, name: str) -> object:
-    """Give a value out of a preset event's data, None when it is another event or malformed."""
-    if not isinstance(event, Mapping) or event.get("type") != EVENT:
-        return None
+def _way_on(session: str, field: str, requested_by: str) -> str:
+    if requested_by == "route":
+        return (
+            f'Remove the route of "{session}" from sessionLoops, or fork the session (--fork): '
+            f"the copy may run on another {field}."
+        )
+    return f"Resume it without naming a {field}, or fork it (--fork) to go on with another one."
+
+
+def _field(event: Mapping[str, Any], name: str) -> object:
     data = event.get("data")
-    return data.get(name) if isinstance(data, Mapping) else None
+    return data.get(name) if is_object(data) else None
 
 
 def _binding_of(value: object) -> Binding | None:
     if isinstance(value, str):
         value = {"loop": value}
-    if not isinstance(value, Mapping) or not is_name(value.get("loop")):
+    if not is_object(value) or not is_name(value.get("loop")):
         return None
     if "driver" not in value:
         return Binding(value["loop"])
