@@ -1,0 +1,75 @@
+"""The driver that the user's settings make the default, and the Remote over it (loop-dock 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dshloop.errors import SettingsUnavailableError, UnknownDriverError
+from dshloop.loops.names import as_text, is_object, listed, require_driver_name
+
+if TYPE_CHECKING:
+    from dshloop.loops.config import DockConfig
+    from dshloop.loops.dock import Dock
+
+NAMESPACE = "agent-loops"
+KEY = "defaultDriver"
+REMOTE = "agentLoops"
+
+
+class Settings(Protocol):
+    """The user's settings, one mapping a namespace, always as they are now."""
+
+    def get(self, namespace: str) -> Mapping[str, Any] | None:
+        """Give a namespace's values."""
+        ...
+
+    def update(self, namespace: str, patch: Mapping[str, Any]) -> Any:
+        """Write some of a namespace's values; may be awaited."""
+        ...
+
+
+def base_values(config: DockConfig) -> dict[str, Any]:
+    """Give what the namespace holds before the user says anything: the row's own default."""
+    return {KEY: config.raw_default_driver}
+
+
+def chosen_driver(settings: Settings | None, warn: Callable[[str], None]) -> str | None:
+    """Read the user's default driver; an empty one counts as unset, with a warning (18.6).
+
+    Raises what the settings raise.
+    """
+    values = None if settings is None else settings.get(NAMESPACE)
+    value = values.get(KEY) if is_object(values) else None
+    if value == "":
+        warn(f"the setting {NAMESPACE}.{KEY} is empty and counts as unset")
+        return None
+    return None if value is None else as_text(value)
+
+
+async def list_drivers(dock: Dock) -> dict[str, Any]:
+    """Answer agentLoops/listDrivers; ``current`` may name a driver that is not there."""
+    current = chosen_driver(dock.settings, dock.warn)
+    return {"drivers": dock.drivers.names, "current": current or dock.config.default_driver}
+
+
+async def set_default_driver(dock: Dock, driver: object) -> dict[str, bool]:
+    """Answer agentLoops/setDefaultDriver: only new sessions follow it.
+
+    Raises INVALID_DRIVER, UNKNOWN_DRIVER and SETTINGS_UNAVAILABLE; nothing is written then.
+    """
+    name = require_driver_name(driver)
+    known = dock.drivers.names
+    if name not in known:
+        raise UnknownDriverError(
+            f'driver "{name}" is not registered (available: {listed(known)})',
+            driver=name,
+            available=known,
+        )
+    if dock.settings is None:
+        raise SettingsUnavailableError(f"{REMOTE}: settings service is not available")
+    done = dock.settings.update(NAMESPACE, {KEY: name})
+    if hasattr(done, "__await__"):
+        await done
+    dock.settings_changed()
+    return {"ok": True}

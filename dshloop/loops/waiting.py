@@ -1,0 +1,278 @@
+"""The agents a config asks for: each starts once its loop and driver are there (loop-dock 11).
+
+One that waits says what for, since when, and which command mends it (loop-dock 18.4).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from dshloop.errors import (
+    AgentWaitingError,
+    LoopDockError,
+    MissingDriverError,
+    SessionUnreadableError,
+    UnknownLoopError,
+)
+from dshloop.loops.config import AgentEntry
+from dshloop.loops.names import is_object
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from dshloop.loops.binding import Recorded
+    from dshloop.loops.dock import Dock
+
+Options = dict[str, Any]
+State = Literal["waiting", "starting", "started", "failed", "dropped"]
+
+
+class AgentService(Protocol):
+    """The harness's agents: who asks here is led to the dock again."""
+
+    async def create(self, options: Mapping[str, Any]) -> Any:
+        """Make an agent with a new session."""
+        ...
+
+    async def resume(self, options: Mapping[str, Any]) -> Any:
+        """Make an agent that goes on with a stored session."""
+        ...
+
+
+class Missing(NamedTuple):
+    """What an agent waits for: a loop or a driver, and who named it."""
+
+    kind: Literal["loop", "driver"]
+    name: str
+    origin: str
+    message: str
+    available: Sequence[str] = ()
+
+    @property
+    def command(self) -> str:
+        """The command that mends it."""
+        if self.origin == "settings" and self.available:
+            return f"dshloop driver use {self.available[0]}"
+        return f"dshloop {self.kind} register {self.name} MODULE:OBJECT"
+
+
+@dataclass(slots=True)
+class ConfiguredAgent:
+    """An entry of the config and how far it has come. Times are seconds since the epoch."""
+
+    entry: AgentEntry
+    since: float
+    state: State = "waiting"
+    missing: Missing | None = None
+    error: str | None = None
+    handle: Any = field(default=None, repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the status as a program reads it."""
+        missing = self.missing
+        waits_for = None if missing is None else {**missing._asdict(), "command": missing.command}
+        return {
+            "id": self.entry.id,
+            "state": self.state,
+            "since": self.since,
+            "waits_for": waits_for,
+            "error": self.error,
+        }
+
+
+class WaitingAgents:
+    """The configured agents of a dock, started as what they need is registered.
+
+    Without a running event loop nothing starts; `settle` makes up for it.
+    """
+
+    def __init__(
+        self, dock: Dock, service: AgentService | None, clock: Callable[[], float] | None
+    ) -> None:
+        self._dock = dock
+        self._service = service
+        now = (clock or time.time)()
+        self.status: list[ConfiguredAgent] = [
+            ConfiguredAgent(entry, now) for entry in dock.config.agents
+        ]
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._looking = self._look_again = False
+
+    @property
+    def waiting(self) -> list[ConfiguredAgent]:
+        """Those that still wait."""
+        return [agent for agent in self.status if agent.state == "waiting"]
+
+    def look(self) -> None:
+        """Start what has become ready, in the background."""
+        if not self.waiting:
+            return
+        import asyncio
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._keep(loop.create_task(self._look()))
+
+    async def settle(self) -> None:
+        """Look once more, and wait until everything that could start has started or failed."""
+        import asyncio
+
+        await self._look()
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def require_started(self, timeout: float) -> None:
+        """Wait until no agent waits any more. Raises AGENT_WAITING after `timeout` seconds."""
+        import asyncio
+
+        try:
+            async with asyncio.timeout(timeout):
+                while self.waiting:
+                    await self.settle()
+                    await asyncio.sleep(min(0.05, timeout))
+        except TimeoutError:
+            raise self._overdue(timeout) from None
+
+    def _overdue(self, timeout: float) -> AgentWaitingError:
+        agents = self.waiting
+        reasons = "; ".join(
+            f'"{agent.entry.id}": {agent.missing.message if agent.missing else "not looked at"}'
+            for agent in agents
+        )
+        return AgentWaitingError(
+            f"configured agents have not started within {timeout:g} s: {reasons}",
+            agents=[agent.as_json() for agent in agents],
+        )
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self) -> None:
+        """Check all that wait, in order; a change in between makes another round."""
+        if self._looking:
+            self._look_again = True
+            return
+        self._looking = True
+        try:
+            self._look_again = True
+            while self._look_again:
+                self._look_again = False
+                for agent in self.waiting:
+                    await self._check(agent)
+        finally:
+            self._looking = False
+
+    async def _check(self, agent: ConfiguredAgent) -> None:
+        import asyncio
+
+        verb, options = await self._call(agent.entry)
+        agent.missing, recorded = await self._missing(verb, options)
+        if agent.missing is not None:
+            return
+        if self._service is None:
+            agent.state = "dropped"
+            return
+        agent.state = "starting"
+        self._warn_of_cwd(agent.entry, verb, options, recorded)
+        start = self._service.create if verb == "create" else self._service.resume
+        self._keep(asyncio.ensure_future(self._start(agent, start, options)))
+
+    async def _start(
+        self, agent: ConfiguredAgent, start: Callable[[Options], Any], options: Options
+    ) -> None:
+        try:
+            agent.handle = await start(options)
+            agent.state = "started"
+        except Exception as error:
+            agent.state, agent.error = "failed", str(error)
+            self._dock.warn(f'configured agent "{agent.entry.id}" failed to start: {error}')
+
+    async def _call(self, entry: AgentEntry) -> tuple[Literal["create", "resume"], Options]:
+        """Say how an entry starts."""
+        resumed = entry.resume_session_id
+        if entry.session_id is not None and await self._is_stored(entry.session_id):
+            resumed = entry.session_id
+        if resumed is not None:
+            return "resume", {"resumeSessionId": resumed, **_common(entry)}
+        meta = {} if entry.cwd is None else {"meta": {"cwd": entry.cwd}}
+        return "create", {"sessionId": entry.session_id or _new_id(entry), **_common(entry), **meta}
+
+    async def _is_stored(self, session_id: str) -> bool:
+        sessions = self._dock.sessions
+        if sessions is None or not hasattr(sessions, "list"):
+            return False
+        try:
+            listed = sessions.list()
+            if hasattr(listed, "__await__"):
+                listed = await listed
+        except Exception as error:
+            self._dock.warn(f'could not inspect persistence for "{session_id}": {error}')
+            return False
+        return any(_id_of(item) == session_id for item in listed)
+
+    async def _missing(self, verb: str, options: Options) -> tuple[Missing | None, Recorded | None]:
+        """Say what a call would lack, by the real selection; any other fault shows at the start."""
+        dock, recorded = self._dock, None
+        try:
+            if verb == "create":
+                selection = dock.select_create(options)
+            else:
+                recorded = await dock.recorded(options["resumeSessionId"])
+                selection = dock.select_resume(options, recorded)
+            loop_from = selection.loop_from
+            dock.resolve(selection)
+        except (UnknownLoopError, MissingDriverError) as error:
+            return _missing(error, loop_from), recorded
+        except (LoopDockError, SessionUnreadableError):
+            pass
+        return None, recorded
+
+    def _warn_of_cwd(
+        self, entry: AgentEntry, verb: str, options: Options, recorded: Recorded | None
+    ) -> None:
+        """Say that a resumed session stays where it is (loop-dock 18.10)."""
+        cwd = None if recorded is None else recorded.cwd
+        if verb == "resume" and entry.cwd is not None and entry.cwd != cwd:
+            own = "its own" if cwd is None else f'"{cwd}"'
+            self._dock.warn(
+                f'configured agent "{entry.id}" asks for cwd "{entry.cwd}", but session '
+                f'"{options["resumeSessionId"]}" keeps {own}'
+            )
+
+
+def _missing(error: UnknownLoopError | MissingDriverError, loop_from: str) -> Missing:
+    details = error.details
+    kind: Literal["loop", "driver"] = "loop" if isinstance(error, UnknownLoopError) else "driver"
+    return Missing(
+        kind,
+        details[kind],
+        loop_from if kind == "loop" else details["origin"],
+        error.message.split("\n", 1)[0],
+        details["available"],
+    )
+
+
+_MODEL_OPTIONS = ("provider", "model", "maxTokens", "reasoningEffort")
+
+
+def _common(entry: AgentEntry) -> Options:
+    """Give the options that create and resume share."""
+    given = entry.as_json()
+    model = {name: given[name] for name in _MODEL_OPTIONS if name in given}
+    return {"agentOptions": model, **{n: given[n] for n in ("loop", "driver") if n in given}}
+
+
+def _new_id(entry: AgentEntry) -> str:
+    from uuid import uuid4
+
+    return f"{entry.id}-session-{uuid4()}"
+
+
+def _id_of(item: object) -> object:
+    return item.get("id") if is_object(item) else getattr(item, "id", item)
