@@ -1,4 +1,4 @@
-"""Writes what is made from the code: the root help, the completion scripts, docs/errors.md.
+"""Writes what is made from the code: root help, completions, docs/errors.md, docs/checks.md.
 
 ``python -m dshloop.cli.generated ROOT`` writes them into a checkout; a test holds them current.
 """
@@ -69,6 +69,16 @@ ERRORS_HEAD = """\
 Made from dshloop/errors.py. With `--json` an error is one line on stderr,
 `{"error": {"code", "message", "hint", "details"}}`; the codes are stable."""
 
+CHECKS_HEAD = """\
+# Findings of `dshloop profile check`
+
+Made from dshloop/profiles/checks/kinds.py; the codes are stable. *Mends* says what
+`dshloop profile repair` can do about it: what is safe is also done by `profile check --fix`.
+A second severity is that for users of dsh 0.1.2.
+
+| code | severity | when | what to do | mends |
+|---|---|---|---|---|"""
+
 HELP_MODULE = '''\
 """The root help, rendered ahead for terminals of 80 columns and wider (see cli/generated.py)."""
 
@@ -103,11 +113,25 @@ def errors_page() -> str:
     return "\n".join(page) + "\n"
 
 
+def checks_page() -> str:
+    """Render docs/checks.md from the kinds of findings, one row a code."""
+    from dshloop.profiles.checks.kinds import every_kind
+
+    rows = []
+    for kind in every_kind():
+        older = f", {kind.severity_012} on 0.1.2" if kind.severity_012 else ""
+        when, fix = (text.replace("|", "\\|") for text in (kind.when, kind.fix))
+        mends = {"": "", "safe": "yes", "repair": "when asked"}[kind.mends]
+        rows.append(f"| `{kind.code}` | {kind.severity}{older} | {when} | {fix} | {mends} |")
+    return "\n".join([CHECKS_HEAD, *rows]) + "\n"
+
+
 def files() -> dict[str, str]:
     """Give path (from the root of a checkout) and text of every generated file."""
     made = {
         "dshloop/root_help.py": HELP_MODULE.format(text=root_help()),
         "docs/errors.md": errors_page(),
+        "docs/checks.md": checks_page(),
     }
     made.update({f"completions/{name}": text for name, text in SCRIPTS.items()})
     return made
