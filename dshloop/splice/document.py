@@ -9,6 +9,7 @@ from dshloop.dsh_yaml import Document, Value, load_document
 from dshloop.dsh_yaml.spans import Span, load_spans
 from dshloop.errors import DshYamlInvalidError, SpliceRefusedError
 from dshloop.splice.change import Edit, Path, as_read, with_value
+from dshloop.splice.ending import add_last_item
 from dshloop.splice.entries import insert_item, insert_key, remove_entry
 from dshloop.splice.habits import learn_habits
 from dshloop.splice.page import Cut, Page, spliced
@@ -85,9 +86,14 @@ class YamlText:
         if text is not None:
             document = dataclasses.replace(self.document, value=edit.of(self.value))
             return self._with(text, document)
+        guess = add_last_item(self.document, self._bare, edit, habits)
+        read = None if guess is None else _read(guess, self.source)
+        if guess is not None and read is not None and same(edit.of(self.value), read.value):
+            return self._with(guess, read)
         text = _make(self._page, self.value, edit, habits)
+        wanted = edit.of(self.value)
         new = self._with(text, _read_back(text, edit, self.source))
-        if not same(edit.of(self.value), new.value):
+        if not same(wanted, new.value):
             raise _unsafe(edit, self.source, "the text would not read back as intended")
         return new
 
@@ -151,6 +157,13 @@ def _require_map(page: Page, node: Span, value: Value, key: str | int) -> None:
         raise page.refusal(node.start, f"there is no item {key}")
     if node.kind == "pair" or (value is not None and node.kind != "mapping"):
         raise page.refusal(node.start, "the value there is no mapping")
+
+
+def _read(text: str, source: str) -> Document | None:
+    try:
+        return load_document(text, source=source)
+    except DshYamlInvalidError:
+        return None
 
 
 def _read_back(text: str, edit: Edit, source: str) -> Document:

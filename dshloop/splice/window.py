@@ -49,14 +49,14 @@ def find_window(document: Document, text: str, edit: Edit) -> Window | None:
 def _window(
     document: Document, text: str, path: Path, items: list[Value], first: int, last: int
 ) -> Window | None:
-    start = _item_line(document, text, items, first)
+    start = item_line(document, text, items, first)
     if start is None:
         return None
     if last == len(items):
         if not _ends_text(document, path):
             return None
         return Window(path, first, last, start, len(text), "")
-    end = _item_line(document, text, items, last)
+    end = item_line(document, text, items, last)
     if end is None or text[start:end].find("-") < 0:
         return None
     lead = text[end : text.index("-", end)]
@@ -65,7 +65,7 @@ def _window(
     return Window(path, first, last, start, end, f"{lead}- ~\n")
 
 
-def _item_line(document: Document, text: str, items: list[Value], index: int) -> int | None:
+def item_line(document: Document, text: str, items: list[Value], index: int) -> int | None:
     """Give the line of an item's dash; None unless the dash is the first on its line."""
     at = document.start(items, index)
     if at is None:

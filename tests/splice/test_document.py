@@ -58,6 +58,25 @@ def test_comments_of_the_last_item_stay_with_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        "t: |\n    x\n\n    # y",
+        "t: |+\n    x\n\n",
+        "t: 'a\n\n\n  b'",
+        "t: {\n  }",
+        "t: |\n\n    ...",
+    ],
+)
+def test_the_end_of_the_last_item_is_not_mistaken(last: str) -> None:
+    for tail in ("", "\n", "\n\n# end\n", "\n...\n"):
+        text = f"- a: 1\n- {last}{tail}"
+        before = YamlText(text).value
+        after = YamlText(text).append((), {"id": "b"})
+        assert after.value == [*before, {"id": "b"}]
+        assert after.text.replace("- id: b", "").split() == text.split()
+
+
 def test_remove_takes_the_comments_inside_and_keeps_those_above() -> None:
     text = "# all\n- id: a\n# about b\n- id: b # here\n  # inside\n  # too\n\n# about c\n- id: c\n"
     assert YamlText(text).unset((1,)).text == "# all\n- id: a\n# about b\n\n# about c\n- id: c\n"
