@@ -7,7 +7,7 @@ from typing import Any
 
 from dshloop.errors import BundleInvalidError, DshloopError, FailedError
 from dshloop.files import BOM, shown
-from dshloop.profiles.bundle import Package, check_patches, read_package
+from dshloop.profiles.bundle import Package, check_patches, read_package, valid_package_name
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import manifest_edit
 from dshloop.profiles.checks.subject import Case
@@ -29,7 +29,7 @@ def check_bundles(case: Case) -> Iterator[Finding]:
         yield _skipped(case, skipped)
     yield from _undepended(case, case.manifest)
     yield from _off(case, case.manifest)
-    for name in case.manifest.recorded:
+    for name in filter(valid_package_name, case.manifest.recorded):
         yield from _brought_along(case, name)
 
 
@@ -139,8 +139,9 @@ def _install_again(case: Case, name: str) -> str:
 
 def _undepended(case: Case, manifest: Manifest) -> Iterator[Finding]:
     """Find bundles that are found in the profile's node_modules but are no dependency."""
-    for name in dict.fromkeys(case.bundles):
-        if not isinstance(name, str) or name in manifest.recorded or name.startswith((".", "/")):
+    listed = [name for name in case.bundles if isinstance(name, str)]
+    for name in dict.fromkeys(listed):
+        if name in manifest.recorded or not valid_package_name(name):
             continue
         folder = case.profile.modules / name
         if (folder / "package.json").is_file() and not _inbox_has(case, name):
@@ -155,7 +156,7 @@ def _inbox_has(case: Case, name: str) -> bool:
 
 def _off(case: Case, manifest: Manifest) -> Iterator[Finding]:
     known = disabled_plugins(manifest)
-    for name in manifest.dependencies:
+    for name in filter(valid_package_name, manifest.dependencies):
         package = _package(case, name)
         if package is None or not package.is_bundle or name in manifest.bundles:
             continue

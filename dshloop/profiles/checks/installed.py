@@ -10,7 +10,7 @@ from dshloop.dsh_yaml import load
 from dshloop.errors import DshloopError
 from dshloop.files import shown
 from dshloop.journal import Link
-from dshloop.profiles.bundle import version_in
+from dshloop.profiles.bundle import valid_package_name, version_in
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.bundles import entry_place
 from dshloop.profiles.checks.subject import Case
@@ -29,6 +29,8 @@ def check_installed(case: Case) -> Iterator[Finding]:
     locked, faults = _lock(case)
     yield from faults
     for name, spec in manifest.recorded.items():
+        if not valid_package_name(name):  # it would lead out of node_modules
+            continue
         entry = locked.get(name) if locked is not None else None
         yield from _dependency(case, manifest, name, spec)
         yield from _versions(case, name, spec, entry)
