@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 from dshloop.dsh import Program
 from dshloop.errors import ProgramFailedError
-from dshloop.profiles.layout import SCOPE, Profile, new_manifest, read_manifest
-from dshloop.profiles.stage import clone_modules
+from dshloop.profiles.layout import SCOPE, Manifest, Profile, read_manifest
 from dshloop.terminal import one_line
 
 SECONDS = 8.0  # a boot mounts its rows in one or two
@@ -54,35 +53,34 @@ class Boot:
         }
 
 
-def home_for_trial(profile: Profile, home: Path) -> Profile:
-    """Copy what a boot reads of a profile into another home; a new one where it isn't there.
+def home_for_trial(
+    profile: Profile, home: Path, manifest: Manifest, packages: Mapping[str, Path]
+) -> Profile:
+    """Make what a boot reads of a profile in another home: manifest, patches and packages.
 
-    Apps that end at once when nobody talks to them are left out of its list.
+    ``packages`` are the folders of the packages by their names. Apps that end at once when
+    nobody talks to them are left out of the bundle list.
     """
     trial = Profile(_NAME, home / "profiles" / _NAME, home)
     trial.folder.mkdir(parents=True)
-    for source, target in ((profile.patch, trial.patch), (profile.home_patch, trial.home_patch)):
+    bundles = [bundle for bundle in manifest.bundles if bundle not in _APPS]
+    trial.manifest.write_bytes(manifest.with_bundles(bundles).as_bytes())
+    own = (profile.patch, trial.patch), (profile.home_patch, trial.home_patch)
+    exempt = "compatibility.json"
+    for source, target in (*own, (profile.folder / exempt, trial.folder / exempt)):
         if source.is_file():
             shutil.copyfile(source, target)
-    for name in ("pnpm-workspace.yaml", "pnpm-lock.yaml", "compatibility.json"):
-        if (profile.folder / name).is_file():
-            shutil.copyfile(profile.folder / name, trial.folder / name)
-    if profile.modules.is_dir():
-        clone_modules(profile.modules, trial.modules)
-        _keep_links(profile.modules, trial.modules)
-    manifest = read_manifest(profile) if profile.exists else new_manifest(_NAME, ())
-    bundles = [bundle for bundle in read_manifest(profile).bundles if bundle not in _APPS]
-    trial.manifest.write_bytes(manifest.with_bundles(bundles).as_bytes())
+    for name, folder in packages.items():
+        link = trial.modules / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(folder.resolve())
     return trial
 
 
-def _keep_links(source: Path, target: Path) -> None:
-    """Let links that lead out of node_modules lead to where they did."""
-    for path in [*source.glob("*"), *source.glob("@*/*")]:
-        if path.is_symlink() and path.exists():
-            copy = target / path.relative_to(source)
-            copy.unlink()
-            copy.symlink_to(path.resolve())
+def packages_in(modules: Path) -> dict[str, Path]:
+    """Give the folders in a node_modules by the names of their packages."""
+    found = [*modules.glob("[!.@]*"), *modules.glob("@*/*")]
+    return {path.relative_to(modules).as_posix(): path for path in found if path.is_dir()}
 
 
 def boot(

@@ -8,7 +8,9 @@ On any failure or crash everything is as before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dshloop.errors import ProfileNotFoundError
 from dshloop.journal import Plan
@@ -61,38 +63,63 @@ def remove_plugins(request: Request, names: Sequence[str]) -> Outcome:
     return as_sole_writer(request, lambda: _remove(request, list(dict.fromkeys(names))))
 
 
-def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
-    profile, created = request.profile, not request.profile.exists
-    manifest = read_manifest(profile)
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """An installation that stands in a stage, looked through and not yet put in place.
+
+    ``fetched.manifest`` is the whole manifest to be; ``modules`` is a node_modules with all
+    packages in it, None where only the new ones are fetched.
+    """
+
+    fetched: Fetched
+    plan: Plan
+    outcome: Outcome
+    modules: Path | None
+
+
+@contextmanager
+def staged_add(request: Request, specs: Sequence[PluginSpec]) -> Iterator[Staged]:
+    """Fetch plugins and look through what the profile would become; the stage is gone after.
+
+    Raises as `add_plugins`.
+    """
+    profile, manifest = request.profile, read_manifest(request.profile)
     with open_stage(request) as stage:
         fetch = fetch_with_pnpm if request.pnpm else fetch_local
         fetched = fetch(request, manifest, specs, stage)
         bundles = bundles_with(manifest.bundles, fetched.packages, manifest.recorded)
         after = fetched.manifest.with_bundles(bundles)
-        findings = preflight(request, manifest, replace(fetched, manifest=after))
+        fetched = replace(fetched, manifest=after)
+        findings = preflight(request, manifest, fetched)
         refuse(request, findings)
-        cautions = [
-            *_plain(fetched.packages),
-            *_off(after, fetched.packages),
-            *_lacking(fetched.packages),
-            *_drift(request, fetched),
-        ]
         plan = plan_changes(request, manifest, after, fetched)
         outcome = Outcome(
             profile,
             tuple(_added(manifest, after, plan, package) for package in fetched.packages),
             bundles,
             changed=bool(plan.changes),
-            created=created,
+            created=not profile.exists,
             dry_run=request.dry_run,
             diff=plan.diff(),
             log=fetched.log,
-            cautions=tuple(cautions),
+            cautions=tuple(_cautions(request, fetched)),
             findings=tuple(findings),
             allowed=fetched.allowed(request),
         )
-        record_plan(request, plan, outcome.plugins)
-        return outcome
+        yield Staged(fetched, plan, outcome, stage / "node_modules" if request.pnpm else None)
+
+
+def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
+    with staged_add(request, specs) as staged:
+        record_plan(request, staged.plan, staged.outcome.plugins)
+        return staged.outcome
+
+
+def _cautions(request: Request, fetched: Fetched) -> Iterator[str]:
+    yield from _plain(fetched.packages)
+    yield from _off(fetched.manifest, fetched.packages)
+    yield from _lacking(fetched.packages)
+    yield from _drift(request, fetched)
 
 
 def _remove(request: Request, names: Sequence[str]) -> Outcome:

@@ -9,14 +9,13 @@ from typing import Any
 
 from dshloop.dsh import Program
 from dshloop.errors import BundleInvalidError, DshMissingError
-from dshloop.journal import Journal
-from dshloop.profiles.boot import Boot, boot, home_for_trial
+from dshloop.profiles.boot import Boot, boot, home_for_trial, packages_in
 from dshloop.profiles.changing import Outcome, Request
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.findings import Finding
-from dshloop.profiles.install import add_plugins
+from dshloop.profiles.install import Staged, staged_add
 from dshloop.profiles.layers import Place
-from dshloop.profiles.layout import Profile
+from dshloop.profiles.layout import read_manifest
 from dshloop.profiles.spec import parse_spec
 
 
@@ -91,44 +90,33 @@ def look_into(request: Request, text: str, *, dsh: Program | None, trying: bool)
     ``trying`` boots a copy of the profile with it. Raises what the spec and pnpm have wrong, and
     DshMissingError (DSH_MISSING) when there is no dsh to boot.
     """
-    parse_spec(text, request.cwd, request.variables)
+    spec = parse_spec(text, request.cwd, request.variables)
     if trying and dsh is None:
         raise DshMissingError("a boot needs dsh, which is not on PATH")
     name = request.profile.name
     try:
-        outcome = add_plugins(replace(request, dry_run=True, force=True), [text])
+        with staged_add(replace(request, dry_run=True, force=True), [spec]) as staged:
+            look = Look(text, name, staged.outcome, staged.outcome.findings)
+            return _tried(request, staged, look, dsh) if trying and dsh else look
     except BundleInvalidError as fault:
         place = Place(text, str(fault.details.get("file") or text))
-        return Look(
-            text,
-            name,
-            None,
-            (Finding(kinds.BUNDLE_BROKEN, fault.message, place, severity="error"),),
-        )
-    look = Look(text, name, outcome, outcome.findings)
-    if not trying or dsh is None:
-        return look
-    return _tried(request, look, dsh)
+        broken = Finding(kinds.BUNDLE_BROKEN, fault.message, place, severity="error")
+        return Look(text, name, None, (broken,))
 
 
-def _tried(request: Request, look: Look, dsh: Program) -> Look:
+def _tried(request: Request, staged: Staged, look: Look, dsh: Program) -> Look:
+    """Boot a copy of the profile with the plugin, and one without where that goes wrong.
+
+    Packages are linked from where they are, so that nothing is fetched again.
+    """
+    profile, there = request.profile, packages_in(request.profile.modules)
+    new = {package.name: package.folder for package in staged.fetched.packages}
+    packages = {**(packages_in(staged.modules) if staged.modules else there), **new}
     with TemporaryDirectory(prefix="dshloop-trial-") as folder:
-        found = boot(dsh, _installed(request, Path(folder) / "with", look.spec), request.variables)
+        home = Path(folder)
+        trial = home_for_trial(profile, home / "with", staged.fetched.manifest, packages)
+        found = boot(dsh, trial, request.variables)
         if found.ok:
             return replace(look, boot=found)
-        alone = boot(
-            dsh, home_for_trial(request.profile, Path(folder) / "without"), request.variables
-        )
-        return replace(look, boot=found, alone=alone)
-
-
-def _installed(request: Request, home: Path, spec: str) -> Profile:
-    """Install the plugin into a copy of the profile; nothing of it is recorded in our journal."""
-    trial = home_for_trial(request.profile, home)
-    places = replace(request.places, dsh_home=home, data=home / "data")
-    journal = Journal(places.journal)
-    add_plugins(
-        replace(request, places=places, journal=journal, profile=trial, dry_run=False, force=True),
-        [spec],
-    )
-    return trial
+        trial = home_for_trial(profile, home / "without", read_manifest(profile), there)
+        return replace(look, boot=found, alone=boot(dsh, trial, request.variables))
