@@ -111,13 +111,17 @@ class Conversation:
         self.agent.cancel(cause)
 
     async def wait(self) -> None:
-        """Wait until there are events to take, or the agent is idle."""
-        while self._read == len(self.agent.session.events) and self.agent.status == "running":
+        """Wait until there are events to take, the agent is idle, or somebody calls `wake`."""
+        if self._read == len(self.agent.session.events) and self.agent.status == "running":
             self._news.clear()
             await self._news.wait()
 
+    def wake(self) -> None:
+        """End `wait` whatever the agent does; must be called in the event loop."""
+        self._news.set()
+
     def take(self) -> Sequence[Event]:
-        """Give the new events; not in one step with `wait`, so that no interrupt loses them.
+        """Give the new events, none when there are none yet.
 
         Raises what broke the turn, such as a log that can't be written.
         """

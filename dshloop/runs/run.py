@@ -10,6 +10,7 @@ from typing import Any
 from dshloop.errors import DshloopError, ExitCode
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation, RunOptions
+from dshloop.runs.interrupts import interrupts
 from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
 
@@ -106,20 +107,25 @@ def _turn(
     runner: asyncio.Runner, conversation: Conversation, prompt: str, tally: _Tally
 ) -> Iterator[Event]:
     """Give the events of one prompt's turn, or of all turns that were still waiting."""
-    runner.run(_call(conversation.say, prompt))
-    interrupted = False
+    times = 0
+
+    def interrupt() -> None:
+        nonlocal times
+        times += 1
+        conversation.cancel() if times == 1 else conversation.wake()
+
+    # Ctrl-C is an exception only outside the loop, where events are written.
+    with interrupts(runner.get_loop(), interrupt):
+        runner.run(_call(conversation.say, prompt))
     while not conversation.idle:
-        try:
+        with interrupts(runner.get_loop(), interrupt):
             runner.run(conversation.wait())
-        except KeyboardInterrupt:
-            if interrupted:
-                raise
-            interrupted = True
-            runner.run(_call(conversation.cancel))
         for event in conversation.take():
             tally.see(event)
             yield event
-    if interrupted and tally.outcome == "completed":  # the turn was over already
+        if times > 1:
+            raise KeyboardInterrupt
+    if times and tally.outcome == "completed":  # the turn was over already
         tally.outcome = "aborted"
 
 

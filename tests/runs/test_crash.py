@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -99,3 +100,27 @@ def test_a_terminated_run_is_resumed_and_an_interrupted_one_is_closed(isolated: 
         path = log_of(isolated, f"s{number}")
         assert path is not None
         assert read_transcript(path).findings == []
+
+
+def test_an_interrupt_at_any_moment_ends_a_run_at_once(isolated: Path) -> None:
+    moments = random.Random(3)
+    for number in range(16):
+        words = ["--driver", "fake", "--session-id", f"s{number}"]
+        run = subprocess.Popen([*RUN, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert run.stdin is not None
+        assert run.stdout is not None
+        run.stdin.write(b"one\n" * 2000)
+        run.stdin.flush()
+        run.stdout.readline()
+        reader = threading.Thread(target=run.stdout.read)
+        reader.start()
+        time.sleep(moments.random() * 0.2)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(30) == 130
+        reader.join()
+        run.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            run.stdin.close()
+        path = log_of(isolated, f"s{number}")
+        read = read_transcript(path) if path is not None else None
+        assert read is None or (read.findings, read.closers()) == ([], [])

@@ -243,7 +243,8 @@ def test_an_interrupt_after_the_last_event_still_ends_the_run(
         monkeypatch.setattr(Conversation, "wait", wait)
         while self.agent.status == "running":
             await asyncio.sleep(0)
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(0)
 
     monkeypatch.setattr(Conversation, "wait", late)
     records = go(places, "one", "two", driver="fake")

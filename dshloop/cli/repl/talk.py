@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +17,7 @@ from dshloop.errors import DshloopError
 from dshloop.files import writing
 from dshloop.paths import private_folder
 from dshloop.runs.conversation import Conversation, RunOptions
+from dshloop.runs.interrupts import interrupts
 from dshloop.runs.reply import Reply, failure_text
 from dshloop.terminal import visible
 from dshloop.transcripts.vocabulary import Event
@@ -109,7 +107,7 @@ class _Talk:
 
     async def _answer(self, prompt: str) -> None:
         reply = Reply()
-        with _interrupts(self.conversation.cancel):
+        with interrupts(asyncio.get_running_loop(), self.conversation.cancel):
             try:
                 self.conversation.say(prompt)
                 async for event in self.conversation.events():
@@ -133,19 +131,3 @@ class _Talk:
     def _write(self, text: str) -> None:
         self.env.stdout.write(visible(text))
         self.env.stdout.flush()
-
-
-@contextmanager
-def _interrupts(action: Any) -> Iterator[None]:
-    """Have Ctrl-C call an action instead of ending the process."""
-    loop = asyncio.get_running_loop()
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(action))
-    except ValueError:  # not in the main thread: whoever runs us owns the signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
