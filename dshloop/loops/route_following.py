@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from dshloop.loops.names import ABSENT, is_object
-from dshloop.loops.registry import Loop, LoopRegistry
+from dshloop.loops.registry import LoopRegistry
 from dshloop.loops.selection import Route
 
 EVENT = "agent/request"
@@ -35,7 +35,7 @@ def lay_pin(route: Mapping[str, Any], pin: Mapping[str, str]) -> dict[str, Any]:
 
 
 class RouteFollower:
-    """Remembers, for one agent, what pins replaced, and corrects each request's route."""
+    """Knows, for one agent, what a pin replaced, and corrects each request's route."""
 
     def __init__(
         self,
@@ -44,57 +44,51 @@ class RouteFollower:
         created_with: Mapping[str, Any],
         pin: Mapping[str, str] | None = None,
     ) -> None:
-        """Follow for an agent created with these options, before `pin` was laid over them."""
+        """Follow for an agent created with these options, before `pin` was laid over them.
+
+        Only that pin can stay behind: one that is laid over a request ends with it.
+        """
         self._loops = loops
         self._preset_loops = preset_loops
-        self._created_with = {half: created_with.get(half, ABSENT) for half in HALVES}
-        # pin -> the route it replaced: provider, model and effort, ABSENT where there was none
-        self._replaced: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
-        if pin:
-            self._remember(pin, created_with)
+        self._before = {half: created_with.get(half, ABSENT) for half in HALVES}
+        self._effort = created_with.get(EFFORT, ABSENT)
+        self._pin = dict(pin or {})
 
     def follow(self, resolved: Any, preset: str | None) -> Any:
         """Give the route of a request, from what the inner handlers resolved."""
-        loop = self._loop_of(preset)
+        route = None if preset is None else self._preset_loops.get(preset)
+        loop = None if route is None else self._loops.get(route.loop)
         if loop is None or not is_object(resolved):
             return resolved
-        released = self._release(resolved, loop)
-        if not loop.pin:
-            return released
-        self._remember(loop.pin, released)
-        return lay_pin(released, loop.pin)
+        released = self._release(resolved, loop.pin)
+        return lay_pin(released, loop.pin) if loop.pin else released
 
-    def _loop_of(self, preset: str | None) -> Loop | None:
-        route = None if preset is None else self._preset_loops.get(preset)
-        return None if route is None else self._loops.get(route.loop)
-
-    def _remember(self, pin: Mapping[str, str], route: Mapping[str, Any]) -> None:
-        if self._is(route, pin):
-            return  # laid already; what it replaced is not to be seen any more
-        names = (*HALVES, EFFORT)
-        self._replaced[_key(pin)] = {name: route.get(name, ABSENT) for name in names}
-
-    def _release(self, resolved: Mapping[str, Any], current: Loop) -> Mapping[str, Any]:
+    def _release(
+        self, resolved: Mapping[str, Any], current: Mapping[str, str]
+    ) -> Mapping[str, Any]:
         """Give back what a stale pin replaced; a route that no pin has made stays as it is."""
         for pin in self._pins():
-            if pin == current.pin or not self._is(resolved, pin):
-                continue
-            before = self._replaced.get(_key(pin), self._created_with)
-            if len(pin) == len(HALVES) or self._made_by(pin, resolved, before):
-                return _give_back(resolved, pin, before)
+            if pin != current and self._is(resolved, pin) and self._made_by(pin, resolved):
+                return self._give_back(resolved, pin)
         return resolved
 
     def _pins(self) -> Iterable[dict[str, str]]:
-        """Yield the pins of all mapped loops, whole ones first."""
+        """Give the pins of all mapped loops, whole ones first."""
         loops = [self._loops.get(route.loop) for route in self._preset_loops.values()]
         pins = [loop.pin for loop in loops if loop is not None and loop.pin]
         return sorted(pins, key=len, reverse=True)
 
-    def _made_by(
-        self, pin: Mapping[str, str], resolved: Mapping[str, Any], before: Mapping[str, Any]
-    ) -> bool:
-        """Whether a half pin made this route: the other half is what it was before the pin."""
-        return all(resolved.get(half, ABSENT) == before[half] for half in HALVES if half not in pin)
+    def _made_by(self, pin: Mapping[str, str], resolved: Mapping[str, Any]) -> bool:
+        """Whether a pin made this route: what it leaves open is as the agent was created."""
+        left_open = (half for half in HALVES if half not in pin)
+        return all(resolved.get(half, ABSENT) == self._before[half] for half in left_open)
+
+    def _give_back(self, resolved: Mapping[str, Any], pin: Mapping[str, str]) -> dict[str, Any]:
+        """Put the halves back as they were, the effort if this pin dropped it; else drop them."""
+        effort = self._effort if pin == self._pin else ABSENT
+        values = {half: self._before[half] for half in pin} | {EFFORT: effort}
+        kept = {name: value for name, value in resolved.items() if name not in values}
+        return {**kept, **{name: value for name, value in values.items() if value is not ABSENT}}
 
     @staticmethod
     def _is(route: Mapping[str, Any], pin: Mapping[str, str]) -> bool:
@@ -111,16 +105,3 @@ def listener(
         return follower.follow(resolved, presets.composed(event["agent"]))
 
     return on_request
-
-
-def _give_back(
-    resolved: Mapping[str, Any], pin: Mapping[str, str], before: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Put the pinned halves back, and the effort if it is known; drop what wasn't there."""
-    values = {half: before[half] for half in pin} | {EFFORT: before.get(EFFORT, ABSENT)}
-    kept = {name: value for name, value in resolved.items() if name not in values}
-    return {**kept, **{name: value for name, value in values.items() if value is not ABSENT}}
-
-
-def _key(pin: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(pin.items()))

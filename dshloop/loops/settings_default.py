@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dshloop.errors import SettingsUnavailableError, UnknownDriverError
-from dshloop.loops.names import as_text, is_object, listed, require_driver_name
+from dshloop.loops.names import ABSENT, as_text, is_object, listed, require_driver_name
 
 if TYPE_CHECKING:
     from dshloop.loops.config import DockConfig
@@ -29,9 +29,20 @@ class Settings(Protocol):
         ...
 
 
-def base_values(config: DockConfig) -> dict[str, Any]:
-    """Give what the namespace holds before the user says anything: the row's own default."""
-    return {KEY: config.raw_default_driver}
+class SettingsNamespaces(Protocol):
+    """Where a plugin says which settings it has."""
+
+    def register(
+        self, namespace: str, schema: Mapping[str, Any], base: Mapping[str, Any]
+    ) -> object:
+        """Add a namespace; ``base`` holds before the user says anything."""
+        ...
+
+
+def declare(namespaces: SettingsNamespaces, config: DockConfig) -> object:
+    """Add the dock's namespace; until the user chooses, the row's own default holds."""
+    schema = {"type": "object", "properties": {KEY: {"type": "string"}}}
+    return namespaces.register(NAMESPACE, schema, {KEY: config.raw_default_driver})
 
 
 def chosen_driver(settings: Settings | None, warn: Callable[[str], None]) -> str | None:
@@ -45,6 +56,18 @@ def chosen_driver(settings: Settings | None, warn: Callable[[str], None]) -> str
         warn(f"the setting {NAMESPACE}.{KEY} is empty and counts as unset")
         return None
     return None if value is None else as_text(value)
+
+
+def remote(dock: Dock) -> dict[str, Callable[..., Any]]:
+    """Give the methods of the Remote service `agentLoops`, which take the call's args."""
+
+    async def list_method() -> dict[str, Any]:
+        return await list_drivers(dock)
+
+    async def set_method(driver: object = ABSENT) -> dict[str, bool]:
+        return await set_default_driver(dock, driver)
+
+    return {"listDrivers": list_method, "setDefaultDriver": set_method}
 
 
 async def list_drivers(dock: Dock) -> dict[str, Any]:

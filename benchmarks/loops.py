@@ -1,0 +1,113 @@
+"""What the dock costs a call, in microseconds, each beside a plain dict look-up of the same run.
+
+    python benchmarks/loops.py [--calls N]
+
+Prints one line a subject: median, multiple of the look-up, and the goal where there is one. It
+judges nothing: the exit code is 0 whatever the numbers are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from dshloop.errors import LoopSwitchError
+from dshloop.loops.binding import read_binding
+from dshloop.loops.config import read_dock_config
+from dshloop.loops.dock import Dock
+from dshloop.loops.explanation import explain_create
+from dshloop.loops.selection import select_create, select_resume
+
+ROUNDS = 15
+GOAL = {"create by session route": 6.0}
+RAW = {
+    "sessionLoops": {f"s{n}": {"loop": "standard", "driver": "default"} for n in range(100)},
+    "presetLoops": {f"p{n}": {"loop": "standard", "driver": "default"} for n in range(100)},
+}
+CONFIG = read_dock_config(RAW)
+ROUTES = (CONFIG.session_loops, CONFIG.preset_loops, CONFIG.default_loop)
+BOUND = {"loop": "standard", "driver": "default"}
+RECORD = {"type": "agent-preset/selected", "data": {"agentLoopDock": BOUND}}
+EVENTS = [RECORD, *({"type": "turn/start", "data": {"turn": n}} for n in range(1000))]
+
+
+class IdleDriver:
+    """Makes nothing."""
+
+    async def create_agent(self, _owner: Any, _options: Any) -> Any:
+        return SimpleNamespace(agent=None, dispose=None)
+
+    resume = create_agent
+
+
+def switch() -> None:
+    try:
+        select_resume({"resumeSessionId": "x", "loop": "other"}, *ROUTES, persisted=BOUND)
+    except LoopSwitchError:
+        pass
+
+
+def subjects(dock: Dock) -> dict[str, Callable[[], Any]]:
+    """Give what is measured, by name."""
+    table = dict.fromkeys(map(str, range(100)))
+    explicit = {"sessionId": "x", "loop": "standard", "driver": "default"}
+    return {
+        "dict look-up": lambda: table.get("50"),
+        "create by default": lambda: select_create({"sessionId": "x"}, *ROUTES),
+        "create explicit": lambda: select_create(explicit, *ROUTES),
+        "create by session route": lambda: select_create({"sessionId": "s50"}, *ROUTES),
+        "resume with a binding": lambda: select_resume(
+            {"resumeSessionId": "x"}, *ROUTES, persisted=BOUND
+        ),
+        "resume, LOOP_SWITCH": switch,
+        "binding, oldest of 1,001": lambda: read_binding(EVENTS),
+        "config of 200 routes": lambda: read_dock_config(RAW),
+        "create by session route, explained": lambda: explain_create(dock, {"sessionId": "s50"}),
+    }
+
+
+def median_us(call: Callable[[], Any], calls: int) -> float:
+    """Time a call in several rounds and give the median round's time a call."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        times.append((time.perf_counter() - start) / calls)
+    return statistics.median(times) * 1e6
+
+
+async def hub_us(dock: Dock, calls: int) -> float:
+    """Time a whole create on a driver that does nothing."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(calls):
+            await dock.create_agent(None, {"sessionId": "s50"})
+        times.append((time.perf_counter() - start) / calls)
+    return statistics.median(times) * 1e6
+
+
+def main() -> None:
+    """Measure every subject and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--calls", type=int, default=2000)
+    calls = parser.parse_args().calls
+    dock = Dock(RAW)
+    dock.register({"id": "standard", "kind": "strategy", "setup": print})
+    dock.register_driver(IdleDriver())
+    found = {name: median_us(call, calls) for name, call in subjects(dock).items()}
+    found["whole create, idle driver"] = asyncio.run(hub_us(dock, calls))
+    base = found["dict look-up"]
+    for name, value in found.items():
+        goal = f"  goal <= {GOAL[name]:g} us" if name in GOAL else ""
+        print(f"{name:36} {value:9.2f} us  {value / base:8.0f} x{goal}")
+
+
+if __name__ == "__main__":
+    main()
