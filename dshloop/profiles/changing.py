@@ -192,12 +192,13 @@ def bundles_with(
 ) -> tuple[Any, ...]:
     """Give the bundle list after an add, by the rules of dsh 0.2.1 (dsh-profiles 12).
 
-    Bundles that are new dependencies go last, in the order they were named; a dependency that
-    was taken off the list stays off; one that is no bundle any more leaves it.
+    Bundles that are new dependencies go last, in the order of package.json, which is that of
+    their names; a dependency that was taken off the list stays off; one that is no bundle any
+    more leaves it.
     """
     plain = {package.name for package in packages if not package.is_bundle}
     kept = [bundle for bundle in bundles if not (isinstance(bundle, str) and bundle in plain)]
-    for package in packages:
+    for package in sorted(packages, key=lambda one: one.name):
         if package.is_bundle and package.name not in kept and package.name not in known:
             kept.append(package.name)
     return tuple(kept)

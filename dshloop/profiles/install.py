@@ -27,7 +27,7 @@ from dshloop.profiles.changing import (
 from dshloop.profiles.disabled import disabled_plugins, forget
 from dshloop.profiles.fetch import fetch_local, missing_dependencies
 from dshloop.profiles.layout import Manifest, read_manifest
-from dshloop.profiles.pnpm import fetch_with_pnpm, remove_with_pnpm
+from dshloop.profiles.pnpm import fetch_with_pnpm, is_other, remove_with_pnpm
 from dshloop.profiles.preflight import preflight, refuse
 from dshloop.profiles.rows import left_rows
 from dshloop.profiles.spec import PluginSpec, parse_spec
@@ -102,7 +102,7 @@ def staged_add(request: Request, specs: Sequence[PluginSpec]) -> Iterator[Staged
             dry_run=request.dry_run,
             diff=plan.diff(),
             log=fetched.log,
-            cautions=tuple(_cautions(request, fetched)),
+            cautions=tuple(_cautions(request, specs, fetched)),
             findings=tuple(findings),
             allowed=fetched.allowed(request),
         )
@@ -115,7 +115,8 @@ def _add(request: Request, specs: Sequence[PluginSpec]) -> Outcome:
         return staged.outcome
 
 
-def _cautions(request: Request, fetched: Fetched) -> Iterator[str]:
+def _cautions(request: Request, specs: Sequence[PluginSpec], fetched: Fetched) -> Iterator[str]:
+    yield from _relocked(request, specs, fetched.packages)
     yield from _plain(fetched.packages)
     yield from _off(fetched.manifest, fetched.packages)
     yield from _lacking(fetched.packages)
@@ -152,6 +153,18 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
         cautions=tuple(_drift(request, fetched)),
         left=tuple(left),
     )
+
+
+def _relocked(
+    request: Request, specs: Sequence[PluginSpec], packages: Sequence[Package]
+) -> Iterator[str]:
+    """Tell of archives that aren't the ones that pnpm has locked under their names."""
+    for spec, package in zip(specs, packages, strict=True):
+        if spec.kind == "archive" and is_other(request, package.name, spec):
+            yield (
+                f"{spec.path} isn't the archive that pnpm-lock.yaml has for {package.name} "
+                "(another checksum); the new one is taken"
+            )
 
 
 def _plain(packages: Sequence[Package]) -> Iterator[str]:

@@ -6,6 +6,7 @@ the profile only as one journal transaction. Its output goes to a log in our dat
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from dshloop.dsh import run_program
-from dshloop.errors import PnpmFailedError
+from dshloop.errors import DshloopError, PnpmFailedError
 from dshloop.files import read_bytes, writing
 from dshloop.journal import Change
 from dshloop.paths import private_folder
@@ -132,8 +133,18 @@ def run_pnpm(request: Request, stage: Path, words: Sequence[str]) -> Path:
     with _log(request) as (log, file):
         ended = run_program(request.pnpm, args, variables=request.variables, cwd=stage, log=file)
     if ended.status != 0:
-        raise failure_in(log, ended.status)
+        raise failure_in(log, ended.status, filled_by=_filled_by(request))
     return log
+
+
+def _filled_by(request: Request) -> str | None:
+    """Say which pnpm filled the profile's node_modules, as pnpm recorded it (``pnpm@11.7.0``)."""
+    try:
+        data = read_bytes(request.profile.modules / ".modules.yaml") or b"{}"
+        found = json.loads(data).get("packageManager")
+    except (DshloopError, ValueError, AttributeError, RecursionError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def recorded_in(request: Request, stage: Path) -> Manifest:

@@ -24,6 +24,7 @@ _NETWORK = re.compile(
 )
 _ALLOWED = re.compile(r"^allowBuilds:\n\s+(\S.*): true\s*$", re.MULTILINE)
 _ABSENT = ("FETCH_404", "NO_MATCHING_VERSION")
+_OTHER_PNPM = ("UNEXPECTED_STORE", "UNEXPECTED_VIRTUAL_STORE", "LOCKFILE_BREAKING_CHANGE")
 _HINTS: Mapping[str, str] = {
     "GIT_DEP_PREPARE_NOT_ALLOWED": "The package builds itself when it is installed. --allow-build "
     "gives it leave",
@@ -55,13 +56,23 @@ _HINTS: Mapping[str, str] = {
 }
 
 
-def failure_in(log: Path, status: int) -> DshloopError:
-    """Make an error of the line in pnpm's output that says why it failed; the log is named."""
+def failure_in(log: Path, status: int, *, filled_by: str | None = None) -> DshloopError:
+    """Make an error of the line in pnpm's output that says why it failed; the log is named.
+
+    ``filled_by`` is the pnpm that filled node_modules, told where the two may not agree.
+    """
     text = log.read_bytes().decode("utf-8", "replace")
-    return failure_of(_code_in(text), text, status, log=log)
+    return failure_of(_code_in(text), text, status, log=log, filled_by=filled_by)
 
 
-def failure_of(code: str, text: str, status: int, *, log: Path | None = None) -> DshloopError:
+def failure_of(
+    code: str,
+    text: str,
+    status: int,
+    *,
+    log: Path | None = None,
+    filled_by: str | None = None,
+) -> DshloopError:
     """Make an error of what pnpm said and its code ("" for none).
 
     PackageNotFoundError, PnpmMissingError for a pnpm that can't run, RegistryUnreachableError
@@ -75,6 +86,9 @@ def failure_of(code: str, text: str, status: int, *, log: Path | None = None) ->
     if entry:
         details["allow_builds"] = entry.group(1)
         hint += f"; or write under allowBuilds in pnpm-workspace.yaml: {entry.group(1)}: true"
+    if filled_by is not None and code.removeprefix("ERR_PNPM_") in _OTHER_PNPM:
+        details["filled_by"] = filled_by
+        hint += f" It was filled by {filled_by}."
     if log is not None:
         details["log"] = shown(log)
         hint = f"{hint} pnpm's output: {shown(log)}".strip()

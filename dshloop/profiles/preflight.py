@@ -18,6 +18,7 @@ from dshloop.profiles.check import Check, check_profile, dialect_of
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.bundles import check_bundles
 from dshloop.profiles.checks.composition import check_composition
+from dshloop.profiles.checks.installed import check_installed
 from dshloop.profiles.checks.names import check_names
 from dshloop.profiles.checks.slots import check_slots
 from dshloop.profiles.checks.subject import Case
@@ -53,7 +54,7 @@ def preflight(request: Request, before: Manifest, fetched: Fetched) -> list[Find
         if finding.identity not in known
     ]
     judged = [_judged(request, finding, fetched.packages) for finding in new]
-    return worst_first([*judged, *_builds(request, fetched.builds)])
+    return worst_first([*judged, *_drift(request, now), *_builds(request, fetched.builds)])
 
 
 def refuse(request: Request, findings: Sequence[Finding]) -> None:
@@ -98,6 +99,15 @@ def _case(request: Request, manifest: Manifest, packages: Sequence[Package] = ()
         find=find,
         engines=request.engines,
     )
+
+
+def _drift(request: Request, now: Case) -> Iterator[Finding]:
+    """Tell of packages that aren't what is recorded: pnpm brings the recorded ones back."""
+    if request.pnpm is None:
+        return
+    for finding in check_profile(now, (check_installed,)).findings:
+        if finding.kind in (kinds.VERSION_DRIFT, kinds.LOCK_DRIFT):
+            yield finding
 
 
 def _taken(case: Case, packages: Sequence[Package]) -> list[Taken]:

@@ -104,11 +104,11 @@ def test_home_is_expanded(request_: Request, tmp_path: Path) -> None:
     assert bundles(request_) == ["hello"]
 
 
-def test_layers_come_in_argument_order_and_dependencies_sorted(request_: Request) -> None:
+def test_layers_and_dependencies_come_in_the_order_of_their_names(request_: Request) -> None:
     for name in ("zeta", "Alpha", "mid"):
         package(request_.cwd / name)
     add_plugins(request_, ["./zeta", "./mid", "./Alpha"])
-    assert bundles(request_) == ["zeta", "mid", "Alpha"]
+    assert bundles(request_) == ["Alpha", "mid", "zeta"]
     assert list(manifest(request_)["dependencies"]) == ["Alpha", "mid", "zeta"]
 
 

@@ -88,7 +88,7 @@ def test_what_pnpm_installs_reaches_the_profile(request_: Request, tmp_path: Pat
     folder = package(tmp_path / "local")
     outcome = add_plugins(request_, ["remote", "./local"])
     assert manifest(request_)["dependencies"] == {"local": f"link:{folder}", "remote": "^1.0.0"}
-    assert manifest(request_)["dsh"]["profile"]["bundles"] == ["remote", "local"]
+    assert manifest(request_)["dsh"]["profile"]["bundles"] == ["local", "remote"]
     assert (request_.profile.modules / "remote" / "package.json").is_file()
     assert (request_.profile.folder / "pnpm-lock.yaml").is_file()
     assert outcome.log is not None
