@@ -10,9 +10,15 @@ import pytest
 
 from dshloop.journal import Journal
 from dshloop.profiles.changing import Request
+from dshloop.profiles.disabled import disabled_plugins
 from dshloop.profiles.install import add_plugins, remove_plugins
-from dshloop.profiles.layout import STAGE
+from dshloop.profiles.layout import STAGE, read_manifest
+from dshloop.profiles.lockfile import read_lock
+from dshloop.profiles.switch import disable_plugins
+from dshloop.profiles.update import update_plugins
+from dshloop.profiles.view import list_plugins
 from tests.profiles.packages import contents, package, packed, places_in, profile_in
+from tests.profiles.test_lockfile import LOCK
 from tests.running import dshloop
 from tests.test_journal_crash import run_until_killed
 
@@ -79,6 +85,55 @@ def test_killed_anywhere_all_or_nothing(tmp_path: Path, verb: str) -> None:
             break
     assert not killed
     assert outcomes == {len(before), len(after)}
+
+
+def test_a_killed_update_moves_all_or_nothing(tmp_path: Path) -> None:
+    outcomes = set()
+    for point in range(1, 3000, 7):
+        root = tmp_path / f"update{point}"
+        root.mkdir()
+        request = prepared(root)
+        package(root / "copied")
+        add_plugins(request, ["./unpacked-1.0.0.tgz", "file:./copied"])
+        for name in ("unpacked", "copied"):
+            package(root / name, name, version="2.0.0")
+        packed(root / "unpacked")
+        killed = run_until_killed(lambda request=request: update_plugins(request, []), point)
+        request.journal.recover()
+        versions = {line.version for line in list_plugins(request.profile)}
+        assert len(versions) == 1
+        add_plugins(request, ["./next"])
+        state(request)
+        outcomes |= versions
+        if not killed:
+            break
+    assert not killed
+    assert outcomes == {"1.0.0", "2.0.0"}
+
+
+def test_a_killed_switch_leaves_manifest_and_lock_agreeing(tmp_path: Path) -> None:
+    outcomes = set()
+    for point in range(1, 3000, 7):
+        root = tmp_path / f"switch{point}"
+        root.mkdir()
+        request = prepared(root)
+        add_plugins(request, ["./linked"])
+        lock = request.profile.folder / "pnpm-lock.yaml"
+        lock.write_bytes(LOCK.replace(b"alpha:\n", b"linked:\n"))
+
+        def work(request: Request = request) -> None:
+            disable_plugins(request, ["linked"], reason=None, now=0.0)
+
+        killed = run_until_killed(work, point)
+        request.journal.recover()
+        off = "linked" in disabled_plugins(read_manifest(request.profile))
+        group = read_lock(lock.read_bytes())["linked"].group
+        assert group == ("devDependencies" if off else "dependencies")
+        outcomes.add(off)
+        if not killed:
+            break
+    assert not killed
+    assert outcomes == {False, True}
 
 
 def test_the_next_command_says_what_it_healed(tmp_path: Path) -> None:
