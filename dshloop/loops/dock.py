@@ -7,7 +7,7 @@ precedence is loop-dock's, with the better behaviour of its section 18.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dshloop.errors import (
     DriverContractError,
@@ -32,8 +32,10 @@ from dshloop.loops.route_following import Presets, RouteFollower, lay_pin, liste
 from dshloop.loops.selection import Origin, Selection, select_create, select_resume
 from dshloop.loops.settings_default import Settings, chosen_driver
 from dshloop.loops.setups import compose_setups
-from dshloop.loops.waiting import AgentService, WaitingAgents
 from dshloop.loops.wrapping import wrap_strategy
+
+if TYPE_CHECKING:
+    from dshloop.loops.waiting import AgentService, WaitingAgents
 
 Verb = Literal["create", "resume"]
 _PREFIX = "dsh-loop-dock: "
@@ -88,7 +90,9 @@ class Dock:
         self.warnings: list[str] = []
         self._on_warning = on_warning
         self._makers: dict[tuple[str | None, str], Any] = {}
-        self.agents = WaitingAgents(self, agents, clock)
+        self._agent_service, self._clock = agents, clock
+        self._agents: WaitingAgents | None = None
+        self._look()
 
     # --- registries ----------------------------------------------------------------------------
 
@@ -116,13 +120,22 @@ class Dock:
         return self._disposer(dispose)
 
     @property
+    def agents(self) -> WaitingAgents:
+        """The agents that the config asks for."""
+        if self._agents is None:
+            from dshloop.loops.waiting import WaitingAgents
+
+            self._agents = WaitingAgents(self, self._agent_service, self._clock)
+        return self._agents
+
+    @property
     def driver_registered(self) -> bool:
         """Whether there is a driver called `default`."""
         return self.drivers.has(DEFAULT_DRIVER)
 
     def settings_changed(self) -> None:
         """Look again at agents that wait: another driver may be the default now (18.4)."""
-        self.agents.look()
+        self._look()
 
     def warn(self, text: str) -> None:
         """Send a warning, once for each distinct text."""
@@ -134,7 +147,11 @@ class Dock:
 
     def _changed(self) -> None:
         self._makers.clear()
-        self.agents.look()
+        self._look()
+
+    def _look(self) -> None:
+        if self.config.agents:
+            self.agents.look()
 
     def _disposer(self, dispose: Disposer) -> Disposer:
         def dispose_and_forget() -> None:

@@ -11,10 +11,13 @@ from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, make_driver
 from dshloop.errors import SessionIdError
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
-from dshloop.host.engine import AgentHandle, CreateOptions, Host, ResumeOptions, Setup
+from dshloop.host.engine import AgentHandle, Host
 from dshloop.llm.messages import user_message
 from dshloop.loops import binding
 from dshloop.loops.binding import Binding, Stored
+from dshloop.loops.dock import Dock
+from dshloop.loops.hosted import HostedDriver
+from dshloop.loops.standard import standard_loop
 from dshloop.paths import Places
 from dshloop.runs.stored import StoredSessions
 from dshloop.sessions.log import SessionLog
@@ -41,9 +44,10 @@ class RunOptions:
 class Conversation:
     """Make one with `open`; `say`, read `events` until they end, and `close`."""
 
-    def __init__(self, handle: AgentHandle, bound: Binding) -> None:
+    def __init__(self, handle: AgentHandle, driver: str) -> None:
         self.agent: Agent = handle.agent
-        self.binding = bound
+        recorded = binding.read_binding(self.agent.session.events)
+        self.binding = Binding(recorded.loop if recorded else binding.DEFAULT_LOOP, driver)
         self._handle = handle
         self._read = handle.agent.session.stored
         self._news = asyncio.Event()
@@ -73,12 +77,8 @@ class Conversation:
             raise SessionIdError('no session can be called "last", which stands for the newest')
         encode_id(session_id)
         choice = choose(options.driver)
-        bound = Binding(binding.DEFAULT_LOOP, choice.name)
-        handle = await make_driver(choice).create_agent(
-            Host(sessions),
-            CreateOptions(session_id, cwd=str(options.cwd), setup=_record(bound)),
-        )
-        return cls(handle, bound)
+        made = {"sessionId": session_id, "meta": {"cwd": str(options.cwd)}, "driver": choice.name}
+        return cls(await _dock(choice).create_agent(Host(sessions), made), choice.name)
 
     @classmethod
     async def _resume(cls, sessions: StoredSessions, options: RunOptions) -> Conversation:
@@ -86,11 +86,8 @@ class Conversation:
         log = sessions.inspect(options.resume)
         stored = binding.stored_binding(log.events, log.header.agent_preset)
         choice = _choose_again(log, stored, options.driver)
-        bound = Binding(stored.loop, choice.name)
-        handle = await make_driver(choice).resume(
-            Host(sessions), ResumeOptions(log.header.id, setup=_record(bound))
-        )
-        return cls(handle, bound)
+        asked = {"resumeSessionId": log.header.id, "driver": choice.name}
+        return cls(await _dock(choice, log).resume(Host(sessions), asked), choice.name)
 
     @property
     def id(self) -> str:
@@ -144,16 +141,28 @@ class Conversation:
         await self._handle.dispose()
 
 
-def _record(bound: Binding) -> Setup:
-    """Make the setup step that records the binding where the log has none yet."""
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The one stored session that a resume is about, as it was opened."""
 
-    def setup(agent: Agent) -> None:
-        events = agent.session.events
-        if binding.read_binding(events) is None:
-            preset = binding.effective_preset(events, agent.session.header.agent_preset)
-            agent.append(binding.EVENT, binding.binding_data(bound, preset))
+    log: SessionLog
 
-    return setup
+    def inspect(self, session_id: str) -> SessionLog:
+        """Give the log; it is locked, so what it says stays true."""
+        assert session_id == self.log.header.id
+        return self.log
+
+    def list(self) -> Sequence[str]:
+        """Give the session's id."""
+        return [self.log.header.id]
+
+
+def _dock(choice: Choice, log: SessionLog | None = None) -> Dock:
+    """Build the dock of the built-in profile, with the chosen driver."""
+    dock = Dock({"presetLoops": binding.PRESET_LOOPS}, sessions=_Opened(log) if log else None)
+    dock.register(standard_loop())
+    dock.register_driver(choice.name, HostedDriver(make_driver(choice)))
+    return dock
 
 
 def _choose_again(log: SessionLog, stored: Stored, typed: str | None) -> Choice:
