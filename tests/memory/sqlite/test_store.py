@@ -7,6 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,11 +33,25 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "memory.db"
 
 
+_OPENED: list[SqliteStore] = []
+
+
+def opened(path: Path, **more: Any) -> SqliteStore:
+    """Open a store that is closed when the test is over."""
+    _OPENED.append(SqliteStore(path, **more))
+    return _OPENED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _close_stores() -> Iterator[None]:
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
 @pytest.fixture
-def store(path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(path)
-    yield store
-    store.close()
+def store(path: Path) -> SqliteStore:
+    return opened(path)
 
 
 def everything(path: Path) -> dict[str, bytes]:
@@ -55,7 +70,7 @@ def test_readers_leave_the_folder_as_it_was(store: SqliteStore, path: Path) -> N
     store.close()
     before = everything(path.parent)
     assert list(before) == ["memory.db"]
-    reader = SqliteStore(path)
+    reader = opened(path)
     assert len(reader.recall("deploy")) == len(reader.list()) == reader.stats().memories == 1
     reader.close()
     assert everything(path.parent) == before
@@ -78,7 +93,7 @@ def test_it_is_durable_and_in_wal_mode(store: SqliteStore) -> None:
 
 
 def test_a_reader_sees_what_another_instance_writes_later(path: Path) -> None:
-    reader, writer = SqliteStore(path), SqliteStore(path)
+    reader, writer = opened(path), opened(path)
     assert list(reader.recall("deploy")) == []
     writer.remember(NewMemory("deploy on Fridays", "p"))
     assert len(reader.recall("deploy")) == 1
@@ -110,7 +125,7 @@ def test_a_file_that_is_no_database_is_refused_and_kept(path: Path, content: byt
         lambda store: store.remember(NewMemory("x", "p")),
         lambda store: store.forget(["mem_0"]),
     ):
-        store = SqliteStore(path)
+        store = opened(path)
         with pytest.raises(StoreCorruptError) as raised:
             use(store)
         store.close()
@@ -128,9 +143,9 @@ def test_damaged_pages_are_an_error_of_ours(store: SqliteStore, path: Path) -> N
         data[page : page + 2000] = b"\xde" * 2000
     path.write_bytes(data)
     with pytest.raises(StoreCorruptError):
-        SqliteStore(path).recall("deploy")
+        opened(path).recall("deploy")
     with pytest.raises(StoreCorruptError):
-        SqliteStore(path).remember(NewMemory("x", "p"))
+        opened(path).remember(NewMemory("x", "p"))
 
 
 def test_another_programs_database_is_refused(path: Path) -> None:
@@ -141,7 +156,7 @@ def test_another_programs_database_is_refused(path: Path) -> None:
     other.close()
     before = path.read_bytes()
     for use in (lambda store: store.recall("x"), lambda store: store.remember(NewMemory("x", "p"))):
-        store = SqliteStore(path)
+        store = opened(path)
         with pytest.raises(StoreCorruptError, match="another program"):
             use(store)
         store.close()
@@ -166,7 +181,7 @@ def test_older_databases_are_brought_forward(
     store.remember(NewMemory("deploy on Fridays", "p"))
     store.close()
     monkeypatch.setattr(migrate, "MIGRATIONS", (*MIGRATIONS, ("CREATE TABLE later (x)",)))
-    writer = SqliteStore(path)
+    writer = opened(path)
     writer.remember(NewMemory("deploy on Mondays", "p"))
     assert len(writer.recall("deploy")) == 2
     assert writer._connection is not None
@@ -183,7 +198,7 @@ def test_a_migration_that_fails_changes_nothing(
     broken = ("CREATE TABLE later (x)", "CREATE NONSENSE")
     monkeypatch.setattr(migrate, "MIGRATIONS", (*MIGRATIONS, broken))
     with pytest.raises(DshloopError):
-        SqliteStore(path).remember(NewMemory("x", "p"))
+        opened(path).remember(NewMemory("x", "p"))
     monkeypatch.undo()
     assert len(store.recall("deploy")) == 1
 
@@ -221,7 +236,7 @@ def test_a_writer_waits_for_another_program(
 def test_a_folder_that_can_not_be_made_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteFailedError):
-        SqliteStore(tmp_path / "file" / "memory.db").remember(NewMemory("x", "p"))
+        opened(tmp_path / "file" / "memory.db").remember(NewMemory("x", "p"))
 
 
 def test_a_text_beyond_the_limit_of_sqlite_is_refused(store: SqliteStore) -> None:
@@ -249,9 +264,9 @@ def test_a_read_only_folder_can_be_read(store: SqliteStore, path: Path) -> None:
     path.chmod(0o400)
     path.parent.chmod(0o500)
     try:
-        assert len(SqliteStore(path).recall("deploy")) == 1
+        assert len(opened(path).recall("deploy")) == 1
         with pytest.raises(WriteFailedError):
-            SqliteStore(path).remember(NewMemory("x", "p"))
+            opened(path).remember(NewMemory("x", "p"))
     finally:
         path.parent.chmod(0o700)
 
@@ -307,7 +322,7 @@ def test_sixteen_megabytes_are_stored_and_found(store: SqliteStore) -> None:
 
 def test_the_clock_may_go_back(path: Path) -> None:
     now = [2_000_000_000.0]
-    store = SqliteStore(path, clock=lambda: now[0])
+    store = opened(path, clock=lambda: now[0])
     first = store.remember(NewMemory("one", "p")).memory
     now[0] -= 1_000_000
     assert store.remember(NewMemory("one", "p")).memory.updated_at == first.updated_at
