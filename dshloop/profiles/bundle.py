@@ -10,7 +10,7 @@ from typing import Any
 
 from dshloop.errors import BundleInvalidError, DshloopError
 from dshloop.files import BOM, decode, read_bytes, shown
-from dshloop.profiles.layout import json_object
+from dshloop.profiles.package_json import json_object
 
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789~._-")
 _PATCH_SHAPE = "dsh.bundle.patch must be a file path or a list of file paths"

@@ -34,6 +34,7 @@ from dshloop.profiles.spec import PluginSpec, parse_spec
 from dshloop.profiles.stack import find_bundle
 from dshloop.profiles.turnover import (
     as_sole_writer,
+    needed_by,
     no_such_plugin,
     open_stage,
     plan_changes,
@@ -150,7 +151,7 @@ def _remove(request: Request, names: Sequence[str]) -> Outcome:
         dry_run=request.dry_run,
         diff=plan.diff(),
         log=fetched.log,
-        cautions=tuple(_drift(request, fetched)),
+        cautions=(*needed_by(profile, manifest, names), *_drift(request, fetched)),
         left=tuple(left),
     )
 

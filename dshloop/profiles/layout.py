@@ -6,7 +6,6 @@ Everything here reads; creating is in create.py. Facts: dsh-profiles 1, 2 and 11
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from dshloop.errors import (
 )
 from dshloop.files import decode, read_bytes, shown, why
 from dshloop.paths import Places
+from dshloop.profiles.package_json import indent_of, json_object
 
 SCOPE = "@deepseek-ai/"
 BASE = (SCOPE + "dsh-base",)
@@ -269,50 +269,8 @@ def parse_manifest(data: bytes, path: Path, *, name: str = "") -> Manifest:
     if name == "headless" and bundles == _OLD_HEADLESS:
         bundles = list(TEMPLATES["headless"])
     newline = "\r\n" if "\r\n" in text else "\n"
-    return Manifest(value, tuple(bundles), _indent_of(text), newline)
-
-
-def json_object(text: str, path: Path) -> dict[str, Any]:
-    """Parse JSON text that must hold an object; names file, line and column otherwise."""
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_double)
-    except json.JSONDecodeError as fault:
-        raise ManifestInvalidError(
-            f"{path} is not valid JSON: {fault.msg} ({fault.lineno}:{fault.colno})",
-            hint="Mend the file; dsh can't read it either.",
-            file=str(path),
-            line=fault.lineno,
-            column=fault.colno,
-        ) from fault
-    except RecursionError:
-        raise ManifestInvalidError(f"{path} is nested too deep", file=str(path)) from None
-    except ValueError as fault:
-        reason = "it holds an endless number" if "digits" in str(fault) else fault
-        raise ManifestInvalidError(f"{path} is not valid JSON: {reason}", file=str(path)) from fault
-    if not isinstance(value, dict):
-        raise ManifestInvalidError(
-            f"profile manifest {path} must hold a JSON object", file=str(path), line=1, column=1
-        )
-    return value
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a JSON value")
-
-
-def _double(text: str) -> float | None:
-    """Read a number; one too large becomes null, as when dsh writes the file again."""
-    value = float(text)
-    return None if math.isinf(value) else value
+    return Manifest(value, tuple(bundles), indent_of(text), newline)
 
 
 def _member(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None
-
-
-def _indent_of(text: str) -> str:
-    for line in text.splitlines()[1:]:
-        stripped = line.lstrip(" \t")
-        if stripped and stripped != line:
-            return line[: len(line) - len(stripped)]
-    return "  "

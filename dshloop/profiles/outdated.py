@@ -16,7 +16,7 @@ from dshloop.profiles.bundle import version_in
 from dshloop.profiles.layout import Profile, read_manifest
 from dshloop.profiles.lockfile import integrity_of, read_lock
 from dshloop.profiles.pnpm_errors import failure_of
-from dshloop.profiles.ranges import newest
+from dshloop.profiles.ranges import newer, newest
 from dshloop.profiles.recorded import Recorded, recorded_plugins
 from dshloop.profiles.view import read_installed
 
@@ -43,8 +43,9 @@ class Age:
     @property
     def outdated(self) -> bool:
         """Whether an update, with --latest where it is pinned, would bring something else."""
-        newer = [one for one in (self.wanted, self.latest) if one is not None]
-        return self.changed or any(one != self.current for one in newer)
+        moves = self.wanted is not None and self.wanted != self.current
+        beyond = newer(self.latest, self.current) if self.latest and self.current else False
+        return self.changed or moves or beyond
 
     def as_json(self) -> dict[str, Any]:
         """Give the value for --json."""

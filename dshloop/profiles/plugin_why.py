@@ -16,7 +16,7 @@ from dshloop.profiles.inbox import Inbox
 from dshloop.profiles.layout import Manifest, Profile, read_manifest
 from dshloop.profiles.plugin_view import PluginView, find_line, show_plugin
 from dshloop.profiles.stack import stack_layers
-from dshloop.profiles.view import read_installed
+from dshloop.profiles.view import packages_needing, read_installed
 
 State = Literal["active", "skipped", "disabled", "off", "plain"]
 
@@ -122,12 +122,8 @@ def _told(entry: Entry, name: str) -> str:
 
 
 def _dependents(profile: Profile, manifest: Manifest, name: str, view: PluginView) -> Iterator[str]:
-    for other in manifest.recorded:
-        package = read_installed(profile, other) if other != name else None
-        for key in ("dependencies", "peerDependencies") if package else ():
-            members = package.manifest.get(key) if package else None
-            if isinstance(members, dict) and name in members:
-                yield f"package {other} ({key}: {members[name]})"
+    for other, key, text in packages_needing(profile, manifest, name):
+        yield f"package {other} ({key}: {text})"
     for row in view.rows:
         for change in row.patched:
             yield f"{where_text(change.place)} changes its row {row.id}: {change.key}"

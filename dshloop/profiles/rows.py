@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from dshloop.dsh_yaml import load
 from dshloop.dsh_yaml.stringify import stringify
 from dshloop.dsh_yaml.values import Value, identity, truthy
 from dshloop.errors import DshloopError
+from dshloop.files import read_bytes
 from dshloop.profiles.changing import LeftRow
 from dshloop.profiles.layers import Layer, read_layer
 from dshloop.profiles.layout import Profile
@@ -59,9 +62,10 @@ def inserted_rows(patches: Sequence[Value]) -> Iterator[dict[str, Value]]:
 
 
 def left_rows(profile: Profile, plugins: Sequence[str]) -> list[LeftRow]:
-    """Find what the user's patch layers say of plugins: rows that load them, changes of theirs.
+    """Find what the user's files say of plugins: rows that load them, changes of their rows.
 
-    A patch file that can't be read is passed over; removing a plugin must still work.
+    Looks at the patch layers of the profile and of the home, and at the home's agent presets. A
+    file that can't be read is passed over; removing a plugin must still work.
     """
     found = []
     for path in (profile.patch, profile.home_patch):
@@ -71,16 +75,33 @@ def left_rows(profile: Profile, plugins: Sequence[str]) -> list[LeftRow]:
             continue
         for plugin in plugins:
             found += [LeftRow(path, row, plugin) for row in _speaking_of(profile, plugin, patches)]
+    for path in sorted(profile.dsh_home.glob(".agent-presets/*/agent.cordis.yml")):
+        entries = [{"insert": _entries(path)}]
+        for plugin in plugins:
+            found += [LeftRow(path, row, plugin) for row in _loading(plugin, entries)]
     return found
+
+
+def _entries(path: Path) -> list[Value]:
+    """Read a preset, which is a list of rows and no patch list."""
+    try:
+        value = load(read_bytes(path) or b"", source=str(path))
+    except DshloopError:
+        return []
+    return value if isinstance(value, list) else []
+
+
+def _loading(plugin: str, patches: Sequence[Value]) -> Iterator[str]:
+    for row in inserted_rows(patches):
+        name = row.get("name")
+        if isinstance(name, str) and (name == plugin or name.startswith(plugin + "/")):
+            yield _shown(row["id"])
 
 
 def _speaking_of(profile: Profile, plugin: str, patches: Sequence[Value]) -> Iterator[str]:
     layers, _ = bundle_layers(profile, [plugin])
     own = {identity(row["id"]) for layer in layers for row in inserted_rows(layer.patches)}
-    for row in inserted_rows(patches):
-        name = row.get("name")
-        if isinstance(name, str) and (name == plugin or name.startswith(plugin + "/")):
-            yield _shown(row["id"])
+    yield from _loading(plugin, patches)
     for item in patches:
         if isinstance(item, dict) and item.get("insert") is None and truthy(item.get("id")):
             yield from [_shown(item["id"])] if identity(item["id"]) in own else []

@@ -18,7 +18,13 @@ from dshloop.profiles.layout import Manifest, read_manifest
 from dshloop.profiles.lockfile import moved
 from dshloop.profiles.preflight import preflight, refuse
 from dshloop.profiles.stack import find_bundle
-from dshloop.profiles.turnover import as_sole_writer, no_such_plugin, plan_changes, record_plan
+from dshloop.profiles.turnover import (
+    as_sole_writer,
+    needed_by,
+    no_such_plugin,
+    plan_changes,
+    record_plan,
+)
 from dshloop.profiles.view import read_installed
 
 Step = Callable[[Manifest, str], Manifest]
@@ -91,6 +97,7 @@ def _switch(request: Request, names: Sequence[str], step: Step, state: State) ->
         changed=bool(plan.changes),
         dry_run=request.dry_run,
         diff=plan.diff(),
+        cautions=tuple(needed_by(profile, before, names)) if state == "disabled" else (),
         findings=tuple(findings),
     )
 

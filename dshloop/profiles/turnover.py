@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from dshloop.profiles.changing import Fetched, Outcome, PluginChange, Request
 from dshloop.profiles.create import other_files
 from dshloop.profiles.layout import Manifest, Profile
 from dshloop.profiles.stage import stage_for
+from dshloop.profiles.view import packages_needing
 
 WAIT = 2.0  # seconds for another writer to finish before we refuse
 
@@ -59,6 +60,14 @@ def record_plan(request: Request, plan: Plan, plugins: Sequence[PluginChange]) -
     if plan.changes and not request.dry_run:
         note = {"plugins": {one.name: one.state for one in plugins if one.state != "unchanged"}}
         request.journal.record(request.command, plan.changes, cwd=request.cwd, note=note)
+
+
+def needed_by(profile: Profile, manifest: Manifest, names: Sequence[str]) -> Iterator[str]:
+    """Tell which plugins that stay need one of those that go."""
+    for name in names:
+        for other, key, text in packages_needing(profile, manifest, name):
+            if other not in names:
+                yield f"{other} needs {name} {text} ({key})"
 
 
 def no_such_plugin(profile: Profile, manifest: Manifest, name: str) -> PluginNotFoundError:

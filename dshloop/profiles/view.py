@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -186,3 +187,15 @@ def read_installed(profile: Profile, name: str) -> Package | None:
         return read_package(profile.modules / name, name=name)
     except DshloopError:
         return None
+
+
+def packages_needing(
+    profile: Profile, manifest: Manifest, name: str
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the other plugins that have a package under dependencies or peers, key and range."""
+    for other in manifest.recorded:
+        package = read_installed(profile, other) if other != name else None
+        for key in ("dependencies", "peerDependencies"):
+            members = package.manifest.get(key) if package else None
+            if isinstance(members, dict) and name in members:
+                yield other, key, str(members[name])

@@ -206,3 +206,12 @@ def test_old_logs_are_forgotten(request_: Request, tmp_path: Path) -> None:
     package(tmp_path / "local")
     add_plugins(request_, ["./local"])
     assert len(list(logs.iterdir())) == 20
+
+
+def test_packages_that_others_swapped_are_told(request_: Request, tmp_path: Path) -> None:
+    package(tmp_path / "bin" / "store" / "remote")
+    package(tmp_path / "local")
+    add_plugins(request_, ["remote"])
+    package(request_.profile.modules / "remote", "remote", version="9.0.0")
+    codes = {finding.code: finding for finding in add_plugins(request_, ["./local"]).findings}
+    assert "9.0.0 is installed, package.json says ^1.0.0" in codes["VERSION_DRIFT"].why

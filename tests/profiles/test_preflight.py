@@ -178,3 +178,9 @@ def test_what_was_wrong_before_is_not_the_newcomers_doing(request_: Request) -> 
     request_.profile.patch.write_text("- {id: nobody, disabled: true}\n")
     package(request_.cwd / "a")
     assert found(request_, "./a") == {}
+
+
+def test_a_row_of_its_own_package_without_an_entry_file(request_: Request) -> None:
+    folder = package(request_.cwd / "a", main="lib/none.js")
+    (folder / "cordis.patch.yml").write_text("- insert: [{id: a, name: a}]\n")
+    assert "ROW_NAME_UNRESOLVED" in found(request_, "./a")

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dshloop.profiles.layers import Layer, parse_layer
-from dshloop.profiles.rows import inserted_rows, taken_ids
+from dshloop.profiles.rows import inserted_rows, left_rows, taken_ids
+from tests.profiles.packages import places_in, profile_in
 
 
 def layer(label: str, text: str) -> Layer:
@@ -52,3 +55,14 @@ def test_a_row_is_taken_once_for_each_insert_but_the_first(inserts: list[list[st
     total = sum(map(len, inserts))
     distinct = len({row for rows in inserts for row in rows})
     assert len(taken_ids([], layers)) == total - distinct
+
+
+def test_rows_in_agent_presets_are_left_rows_too(tmp_path: Path) -> None:
+    profile = profile_in(places_in(tmp_path), "p")
+    preset = profile.dsh_home / ".agent-presets" / "mine" / "agent.cordis.yml"
+    preset.parent.mkdir(parents=True)
+    preset.write_text("- {id: x, name: gone/tools}\n- {id: y, name: other}\n")
+    broken = profile.dsh_home / ".agent-presets" / "broken" / "agent.cordis.yml"
+    broken.parent.mkdir()
+    broken.write_text("a: [")
+    assert [(row.file, row.row) for row in left_rows(profile, ["gone"])] == [(preset, "x")]

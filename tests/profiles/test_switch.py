@@ -171,3 +171,10 @@ def test_the_lock_moves_with_the_manifest(request_: Request) -> None:
     assert read_lock(lock.read_bytes())["a"].group == "devDependencies"
     enable_plugins(request_, ["a"])
     assert lock.read_bytes() == before
+
+
+def test_those_who_need_what_goes_are_named(request_: Request, tmp_path: Path) -> None:
+    package(tmp_path / "b", "b", peerDependencies={"a": "^1"})
+    assert disable(request_, "a").cautions == ("b needs a ^1 (peerDependencies)",)
+    assert disable(request_, "c").cautions == ()
+    assert remove_plugins(request_, ["a"]).cautions == ("b needs a ^1 (peerDependencies)",)
