@@ -72,7 +72,7 @@ def plan_repair(case: Case, *, safe_only: bool = False) -> Repair:
 def _one_round(
     findings: Sequence[Finding], safe_only: bool, refused: set[Any]
 ) -> Iterator[Finding]:
-    """Choose mends that don't disturb each other: in a file from its end, one for an entry.
+    """Choose mends that don't disturb each other: in a file from its end, none around another.
 
     A mend of a whole file goes alone.
     """
@@ -84,15 +84,18 @@ def _one_round(
         and (finding.kind.mends == "safe" or not safe_only)
     ]
     whole = {f.mend.path: f for f in reversed(wanted) if f.mend and not f.mend.at}
-    taken: set[tuple[Path, Any]] = set()
+    taken: dict[Path, tuple[str | int, ...]] = {}
     for finding in sorted(wanted, key=_place_in_file, reverse=True):
         mend = finding.mend
         assert mend is not None
         if mend.path in whole:
             if whole[mend.path] is finding:
                 yield finding
-        elif (mend.path, mend.at[0]) not in taken:
-            taken.add((mend.path, mend.at[0]))
+            continue
+        # from the end of a file on, an edit moves only what is behind it or inside of it
+        last = taken.get(mend.path, ())
+        if not last or last[: len(mend.at)] != mend.at:
+            taken[mend.path] = mend.at
             yield finding
 
 

@@ -104,3 +104,15 @@ def test_after_a_repair_another_finds_nothing_to_mend(pieces: list[str]) -> None
         assert plan_repair(Case(made)).plan.changes == ()
         assert {"PATCH_ROOT_APPENDED", "PATCH_EMPTY", "ROW_ID_DUPLICATE"}.isdisjoint(codes(made))
         assert made.patch.read_text().count("# c") == "".join(pieces).count("# c")
+
+
+def test_many_mends_of_one_entry_are_made_in_one_round(tmp_path: Path) -> None:
+    rows = "".join(f"    - {{id: r{number}, name: b}}\n" for number in range(12))
+    made = profile(tmp_path, "b", patch="- insert:\n" + rows)
+    doubles = "".join(f"    - {{id: r{n}, name: b, disabled: true}}\n" for n in range(0, 12, 2))
+    write(made.home_patch, "- insert:\n    - {id: n, name: b}\n" + doubles)
+    repair = repaired(made, safe_only=True)
+    assert len(repair.mended) == 6
+    patches = "".join(f"- id: r{number}\n  disabled: true\n" for number in range(0, 12, 2))
+    assert made.home_patch.read_text() == "- insert:\n    - {id: n, name: b}\n" + patches
+    assert codes(made) == []

@@ -27,10 +27,13 @@ _SUFFIXES = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js", "/index.mjs")
 
 def check_names(case: Case) -> Iterator[Finding]:
     """Look for the modules of all rows that would be started."""
+    known: dict[tuple[str, str], str] = {}
     for placed in case.composition.walk():
         name = placed.row.get("name")
         if isinstance(name, str) and name and runs(placed):
-            fault = _fault(case, placed.row, name)
+            place = case.composition.inserted(placed.row)
+            key = (place.label if place else "", name)
+            fault = known[key] = known[key] if key in known else _fault(case, placed.row, name)
             if fault:
                 yield _finding(case, placed.row, name, fault)
 
