@@ -63,11 +63,15 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a session's log holds about how it runs: its binding, its preset, where it works."""
+    """What a session's log holds about how it runs: its binding, its preset, where it works.
+
+    ``last_event`` is the time of its newest event in milliseconds since the epoch.
+    """
 
     binding: Binding | None = None
     preset: str | None = None
     cwd: str | None = None
+    last_event: int | None = None
 
 
 def read_log(log: object) -> Recorded:
@@ -79,9 +83,11 @@ def read_log(log: object) -> Recorded:
         events = getattr(log, "events", None)
         about = getattr(log, "header", None)
         header, cwd = getattr(about, "agent_preset", None), getattr(about, "cwd", None)
-    newest = list(newest_first(events))[::-1]
-    preset = effective_preset(newest, header)
-    return Recorded(read_binding(newest), preset, cwd if isinstance(cwd, str) else None)
+    listed = list(newest_first(events))[::-1]
+    preset = effective_preset(listed, header)
+    return Recorded(
+        read_binding(listed), preset, cwd if isinstance(cwd, str) else None, _newest_time(listed)
+    )
 
 
 def newest_first(events: object) -> Iterable[Any]:
@@ -163,6 +169,11 @@ def refuse_switch(
         requested_by=requested_by,
         stored_by=stored_by,
     )
+
+
+def _newest_time(events: list[Any]) -> int | None:
+    times = (event.get("time") for event in reversed(events) if is_object(event))
+    return next((time for time in times if isinstance(time, int)), None)
 
 
 def _way_on(session: str, field: str, requested_by: str) -> str:

@@ -7,17 +7,24 @@ precedence is loop-dock's, with the better behaviour of its section 18.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from dshloop.errors import (
-    DriverContractError,
-    InvalidConfigError,
     NotFoundError,
     SessionUnreadableError,
 )
 from dshloop.loops.binding import Recorded, read_log
 from dshloop.loops.config import read_dock_config
-from dshloop.loops.names import ABSENT, is_object, is_text
+from dshloop.loops.contract import require_handle, require_options
+from dshloop.loops.harness import (
+    AgentService,
+    Presets,
+    RequestHooks,
+    Settings,
+    StoredSessions,
+    awaited,
+)
+from dshloop.loops.names import ABSENT, is_object
 from dshloop.loops.recording import record_binding
 from dshloop.loops.registry import (
     DEFAULT_DRIVER,
@@ -28,37 +35,17 @@ from dshloop.loops.registry import (
 )
 from dshloop.loops.resolution import Resolved, resolve
 from dshloop.loops.route_following import EVENT as REQUEST
-from dshloop.loops.route_following import Presets, RouteFollower, lay_pin, listener
+from dshloop.loops.route_following import RouteFollower, lay_pin, listener
 from dshloop.loops.selection import Origin, Selection, select_create, select_resume
-from dshloop.loops.settings_default import Settings, chosen_driver
+from dshloop.loops.settings_default import chosen_driver
 from dshloop.loops.setups import compose_setups
 from dshloop.loops.wrapping import wrap_strategy
 
 if TYPE_CHECKING:
-    from dshloop.loops.waiting import AgentService, WaitingAgents
+    from dshloop.loops.waiting import WaitingAgents
 
 Verb = Literal["create", "resume"]
 _PREFIX = "dsh-loop-dock: "
-
-
-class StoredSessions(Protocol):
-    """The harness's stored sessions. Both may be awaited."""
-
-    def inspect(self, session_id: str) -> Any:
-        """Give a session's log, ``{meta, events}`` or an object with header and events."""
-        ...
-
-    def list(self) -> Any:
-        """Give the ids of all sessions, or mappings with an ``id``."""
-        ...
-
-
-class RequestHooks(Protocol):
-    """Where a listener of one agent can be put."""
-
-    def on(self, agent: Any, event: str, listener: Callable[..., Any], *, prepend: bool) -> object:
-        """Add a listener, as the outermost one with ``prepend``."""
-        ...
 
 
 class Dock:
@@ -201,7 +188,7 @@ class Dock:
         if self.sessions is None:
             return Recorded()
         try:
-            return read_log(await _awaited(self.sessions.inspect(session_id)))
+            return read_log(await awaited(self.sessions.inspect(session_id)))
         except NotFoundError:
             raise
         except Exception as error:
@@ -218,7 +205,7 @@ class Dock:
         ``options``: sessionId, and loop, driver, meta {agentPreset, cwd}, agentOptions, setup.
         Raises the dock's errors, and what the driver raises as it is.
         """
-        asked = _require_options(options, "create", "sessionId")
+        asked = require_options(options, "create", "sessionId")
         return await self._make("create", owner, asked, self.select_create(asked))
 
     async def resume(self, owner: Any, options: object, *, force_rebind: bool = False) -> Any:
@@ -227,7 +214,7 @@ class Dock:
         ``options``: resumeSessionId, and loop, driver, agentOptions, setup. With ``force_rebind``
         an unreadable log counts as one that records nothing.
         """
-        asked = _require_options(options, "resume", "resumeSessionId")
+        asked = require_options(options, "resume", "resumeSessionId")
         recorded = await self.recorded(asked["resumeSessionId"], force_rebind=force_rebind)
         return await self._make("resume", owner, asked, self.select_resume(asked, recorded))
 
@@ -238,7 +225,7 @@ class Dock:
         maker = self._maker(resolved)
         decorated = self._decorate(options, resolved)
         make = maker.create_agent if verb == "create" else maker.resume
-        return _require_handle(await _awaited(make(owner, decorated)), resolved)
+        return require_handle(await awaited(make(owner, decorated)), resolved)
 
     def _maker(self, resolved: Resolved) -> Any:
         """Give what makes the agents: a driver loop itself, a strategy wrapped with its driver."""
@@ -286,31 +273,6 @@ class Dock:
         return setup
 
 
-def _require_options(options: object, verb: Verb, key: str) -> Mapping[str, Any]:
-    if not is_object(options):
-        raise InvalidConfigError(f"{verb} options must be an object", path="options")
-    if not is_text(options.get(key)):
-        raise InvalidConfigError(f"{verb} options.{key} must be a non-empty string", path=key)
-    return options
-
-
-def _require_handle(handle: Any, resolved: Resolved) -> Any:
-    """Refuse what a driver that lies about its contract gave back."""
-    if is_object(handle):
-        kept = "agent" in handle and "dispose" in handle
-    else:
-        kept = hasattr(handle, "agent") and hasattr(handle, "dispose")
-    if kept:
-        return handle
-    by_loop = resolved.driver is None
-    made_by = f'loop "{resolved.loop.id}"' if by_loop else f'driver "{resolved.driver}"'
-    raise DriverContractError(
-        f"{made_by} gave back no handle with agent and dispose, but {type(handle).__name__}",
-        loop=resolved.loop.id,
-        driver=resolved.driver,
-    )
-
-
 def _unreadable(session_id: str, error: Exception) -> SessionUnreadableError:
     return SessionUnreadableError(
         f'the log of session "{session_id}" can\'t be read, so nobody knows what it is bound to: '
@@ -320,7 +282,3 @@ def _unreadable(session_id: str, error: Exception) -> SessionUnreadableError:
         cause=str(error),
         **getattr(error, "details", {}),
     )
-
-
-async def _awaited(result: Any) -> Any:
-    return await result if hasattr(result, "__await__") else result

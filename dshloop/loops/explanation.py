@@ -6,53 +6,25 @@ and the candidates are what it looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dshloop.errors import DshloopError
 from dshloop.loops.binding import Recorded
-from dshloop.loops.names import ABSENT, is_object
-from dshloop.loops.resolution import NAMED_BY, Resolved, choose_driver
-from dshloop.loops.selection import (
-    Origin,
-    Selection,
-    Wish,
-    explicit_wish,
-    preset_key,
-    route_at,
-    session_key,
+from dshloop.loops.candidates import (
+    Candidate,
+    Offer,
+    create_offers,
+    driver_candidates,
+    loop_candidates,
+    resume_offers,
 )
-from dshloop.loops.settings_default import KEY, NAMESPACE
+from dshloop.loops.resolution import NAMED_BY, Resolved, choose_driver
+from dshloop.loops.selection import Origin, Selection
 
 if TYPE_CHECKING:
     from dshloop.loops.dock import Dock
-
-Dimension = Literal["loop", "driver"]
-
-
-class Candidate(NamedTuple):
-    """One place that may name a loop or a driver; ``value`` is None where it names none.
-
-    ``where`` is what to look at to change it: a config path, an option, a file and line if the
-    caller knows them.
-    """
-
-    dimension: Dimension
-    origin: Origin
-    value: Any
-    won: bool
-    where: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the candidate as `loop explain --json` prints it."""
-        return {
-            "dimension": self.dimension,
-            "from": self.origin,
-            "value": self.value,
-            "won": self.won,
-            "where": self.where,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +67,8 @@ def explain_create(
 
     ``places`` gives a file and line for config paths like `sessionLoops.s1`.
     """
-    offers = list(_create_offers(dock, options))
-    selection: Selection | None = None
-    try:
-        selection = dock.select_create(options)
-        resolved = dock.resolve(selection)
-    except DshloopError as error:
-        return _explained(dock, offers, places, selection, None, conflict=error)
-    return _explained(dock, offers, places, selection, resolved)
+    outcome = _outcome(dock, lambda: dock.select_create(options))
+    return _explained(dock, list(create_offers(dock, options)), places, outcome)
 
 
 async def explain_resume(
@@ -111,14 +77,15 @@ async def explain_resume(
     places: Mapping[str, str] | None = None,
     *,
     force_rebind: bool = False,
+    config_changed_at: float | None = None,
 ) -> Explanation:
-    """Explain what a resume with these options would select.
+    """Explain what a resume with these options would select; see `explain_recorded`.
 
     Raises what reading the session's log raises: SESSION_UNREADABLE, SESSION_NOT_FOUND.
     """
     session = options["resumeSessionId"]
     recorded = await dock.recorded(session, force_rebind=force_rebind)
-    return explain_recorded(dock, options, recorded, places)
+    return explain_recorded(dock, options, recorded, places, config_changed_at=config_changed_at)
 
 
 def explain_recorded(
@@ -126,79 +93,49 @@ def explain_recorded(
     options: Mapping[str, Any],
     recorded: Recorded,
     places: Mapping[str, str] | None = None,
+    *,
+    config_changed_at: float | None = None,
 ) -> Explanation:
-    """Explain a resume of a session whose log says `recorded`."""
-    offers = list(_resume_offers(dock, options, recorded))
-    has_record = recorded.binding is not None
+    """Explain a resume of a session whose log says `recorded`.
+
+    ``config_changed_at``, in seconds since the epoch, is when the routes were last written: a
+    session without a record may have run on other ones (loop-dock 18.3).
+    """
+    outcome = _outcome(dock, lambda: dock.select_resume(options, recorded))
+    found = _explained(dock, list(resume_offers(dock, options, recorded)), places, outcome)
+    inferred = _inferred(outcome.selection, recorded, config_changed_at)
+    return replace(
+        found,
+        recorded=recorded.binding is not None,
+        notices=(*found.notices, *inferred),
+    )
+
+
+class _Outcome(NamedTuple):
+    """How far a selection came, and the error that stopped it."""
+
+    selection: Selection | None
+    resolved: Resolved | None = None
+    conflict: DshloopError | None = None
+
+
+def _outcome(dock: Dock, select: Callable[[], Selection]) -> _Outcome:
     selection: Selection | None = None
     try:
-        selection = dock.select_resume(options, recorded)
-        resolved = dock.resolve(selection)
+        selection = select()
+        return _Outcome(selection, dock.resolve(selection))
     except DshloopError as error:
-        return _explained(dock, offers, places, selection, None, error, has_record)
-    return _explained(dock, offers, places, selection, resolved, None, has_record)
-
-
-class _Offer(NamedTuple):
-    """Somebody's wish, and the place of its loop and of its driver."""
-
-    origin: Origin
-    wish: Wish
-    loop_at: str
-    driver_at: str
-
-
-def _create_offers(dock: Dock, options: Mapping[str, Any]) -> Iterator[_Offer]:
-    yield _explicit(options)
-    yield _routed(dock, options)
-    yield _mapped(dock, preset_key(options))
-
-
-def _resume_offers(dock: Dock, options: Mapping[str, Any], recorded: Recorded) -> Iterator[_Offer]:
-    yield _explicit(options)
-    yield _routed(dock, options)
-    binding = recorded.binding
-    wish = Wish() if binding is None else Wish(binding.loop, binding.driver or ABSENT)
-    yield _Offer("binding", wish, "the session's log", "the session's log")
-    yield _mapped(dock, recorded.preset)
-
-
-def _explicit(options: Mapping[str, Any]) -> _Offer:
-    inner = options.get("agentOptions")
-    names = ("loop", "driver")
-    at = [
-        f"options.agentOptions.{name}"
-        if options.get(name) is None and is_object(inner) and name in inner
-        else f"options.{name}"
-        for name in names
-    ]
-    return _Offer("explicit", explicit_wish(options), at[0], at[1])
-
-
-def _routed(dock: Dock, options: Mapping[str, Any]) -> _Offer:
-    key = session_key(options)
-    path = "sessionLoops" if key is None else f"sessionLoops.{key}"
-    return _Offer("session route", route_at(dock.config.session_loops, key), path, path)
-
-
-def _mapped(dock: Dock, preset: object) -> _Offer:
-    path = "presetLoops" if preset is None else f"presetLoops.{preset}"
-    return _Offer("preset route", route_at(dock.config.preset_loops, preset), path, path)
+        return _Outcome(selection, None, error)
 
 
 def _explained(
-    dock: Dock,
-    offers: list[_Offer],
-    places: Mapping[str, str] | None,
-    selection: Selection | None,
-    resolved: Resolved | None,
-    conflict: DshloopError | None = None,
-    recorded: bool | None = None,
+    dock: Dock, offers: list[Offer], places: Mapping[str, str] | None, outcome: _Outcome
 ) -> Explanation:
-    chosen = _chosen(dock, selection, resolved)
+    selection = outcome.selection
+    chosen = _chosen(dock, outcome)
     candidates = [
-        *_loop_candidates(dock, offers, selection),
-        *_driver_candidates(dock, offers, selection, chosen),
+        *loop_candidates(dock, offers, selection),
+        *driver_candidates(dock, offers, selection, chosen),
     ]
     known = places or {}
     driver, driver_from = chosen
@@ -208,9 +145,8 @@ def _explained(
         source=None if selection is None else selection.source,
         driver_source=_driver_source(selection, driver_from),
         candidates=tuple(c._replace(where=known.get(c.where, c.where)) for c in candidates),
-        conflict=conflict,
-        notices=tuple(_notices(selection, resolved, recorded)),
-        recorded=recorded,
+        conflict=outcome.conflict,
+        notices=tuple(_ignored(outcome)),
     )
 
 
@@ -221,10 +157,9 @@ def _driver_source(selection: Selection | None, origin: Origin | None) -> str | 
     return origin
 
 
-def _chosen(
-    dock: Dock, selection: Selection | None, resolved: Resolved | None
-) -> tuple[str | None, Origin | None]:
+def _chosen(dock: Dock, outcome: _Outcome) -> tuple[str | None, Origin | None]:
     """Name the driver and what named it, also where it turned out to be missing."""
+    selection, resolved, _ = outcome
     if resolved is not None:
         return resolved.driver, resolved.driver_from
     loop = None if selection is None else dock.loops.get(selection.loop)
@@ -233,55 +168,28 @@ def _chosen(
     return choose_driver(selection, loop, dock.default_driver)
 
 
-def _loop_candidates(
-    dock: Dock, offers: list[_Offer], selection: Selection | None
-) -> Iterator[Candidate]:
-    winner = None if selection is None else selection.loop_from
-    for offer in offers:
-        value = _shown(offer.wish.loop)
-        yield Candidate("loop", offer.origin, value, offer.origin == winner, offer.loop_at)
-    default = dock.config.default_loop
-    yield Candidate("loop", "config", default, winner == "config", "defaultLoop")
+def _ignored(outcome: _Outcome) -> Iterator[str]:
+    """Tell of a driver that has no part in the driver loop that won (loop-dock 18.1)."""
+    selection, resolved, _ = outcome
+    if resolved is None or resolved.ignored is None or selection is None:
+        return
+    reason = NAMED_BY[selection.driver_from or "preset route"]
+    yield (
+        f'driver "{resolved.ignored}" is ignored, because "{resolved.loop.id}" is a driver '
+        f"loop chosen elsewhere ({reason})"
+    )
 
 
-def _driver_candidates(
-    dock: Dock,
-    offers: list[_Offer],
-    selection: Selection | None,
-    chosen: tuple[str | None, Origin | None],
-) -> Iterator[Candidate]:
-    winner = chosen[1]
-    for offer in offers:
-        value = _shown(offer.wish.driver)
-        yield Candidate("driver", offer.origin, value, offer.origin == winner, offer.driver_at)
-    loop = None if selection is None else dock.loops.get(selection.loop)
-    if loop is not None and loop.kind == "driver":
-        return  # it has an engine of its own; no default counts
-    own = None if loop is None else loop.driver
-    at = "the loop" if loop is None else f'loop "{loop.id}"'
-    yield Candidate("driver", "strategy", own, winner == "strategy", at)
-    setting, origin = dock.default_driver()
-    chosen_setting = setting if origin == "settings" else None
-    place = f"{NAMESPACE}.{KEY}"
-    yield Candidate("driver", "settings", chosen_setting, winner == "settings", place)
-    default = dock.config.default_driver
-    yield Candidate("driver", "config", default, winner == "config", "defaultDriver")
-
-
-def _notices(
-    selection: Selection | None,
-    resolved: Resolved | None,
-    recorded: bool | None,
+def _inferred(
+    selection: Selection | None, recorded: Recorded, config_changed_at: float | None
 ) -> Iterator[str]:
-    if resolved is not None and resolved.ignored is not None and selection is not None:
-        reason = NAMED_BY[selection.driver_from or "preset route"]
-        yield (
-            f'driver "{resolved.ignored}" is ignored, because "{resolved.loop.id}" is a driver '
-            f"loop chosen elsewhere ({reason})"
-        )
-    if recorded is False and selection is not None and selection.loop_from == "preset route":
-        yield "the loop is inferred from the session's preset, not recorded in its log"
-
-
-def _shown(value: Any) -> Any:
-    return None if value is ABSENT else value
+    """Tell that a loop is only inferred, and if the routes are newer than the session (18.3)."""
+    if recorded.binding is not None or selection is None:
+        return
+    if selection.loop_from not in ("preset route", "config"):
+        return
+    source = "preset" if selection.loop_from == "preset route" else "default"
+    yield f"the loop is inferred from the {source}, not recorded in the session's log"
+    last, changed = recorded.last_event, config_changed_at
+    if last is not None and changed is not None and changed * 1000 > last:
+        yield "the routes were changed after the session's last event: it may have run elsewhere"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dshloop.loops.binding import EVENT, Binding, binding_data, effective_preset, read_binding
+from dshloop.loops.harness import Presets
 from dshloop.loops.registry import Setup
-from dshloop.loops.route_following import Presets
 
 
 def record_binding(binding: Binding, presets: Presets | None = None) -> Setup:

@@ -7,8 +7,9 @@ is laid over every request; once it doesn't, what the pin had replaced is given 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
+from dshloop.loops.harness import Presets
 from dshloop.loops.names import ABSENT, is_object
 from dshloop.loops.registry import LoopRegistry
 from dshloop.loops.selection import Route
@@ -16,14 +17,6 @@ from dshloop.loops.selection import Route
 EVENT = "agent/request"
 HALVES = ("provider", "model")
 EFFORT = "reasoningEffort"
-
-
-class Presets(Protocol):
-    """The harness's service of presets."""
-
-    def composed(self, agent: Any) -> str | None:
-        """Give the preset that is composed for an agent now, None when none is."""
-        ...
 
 
 def lay_pin(route: Mapping[str, Any], pin: Mapping[str, str]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import SettingsUnavailableError, UnknownDriverError
+from dshloop.loops.harness import Settings, SettingsNamespaces, awaited
 from dshloop.loops.names import ABSENT, as_text, is_object, listed, require_driver_name
 
 if TYPE_CHECKING:
@@ -15,28 +16,6 @@ if TYPE_CHECKING:
 NAMESPACE = "agent-loops"
 KEY = "defaultDriver"
 REMOTE = "agentLoops"
-
-
-class Settings(Protocol):
-    """The user's settings, one mapping a namespace, always as they are now."""
-
-    def get(self, namespace: str) -> Mapping[str, Any] | None:
-        """Give a namespace's values."""
-        ...
-
-    def update(self, namespace: str, patch: Mapping[str, Any]) -> Any:
-        """Write some of a namespace's values; may be awaited."""
-        ...
-
-
-class SettingsNamespaces(Protocol):
-    """Where a plugin says which settings it has."""
-
-    def register(
-        self, namespace: str, schema: Mapping[str, Any], base: Mapping[str, Any]
-    ) -> object:
-        """Add a namespace; ``base`` holds before the user says anything."""
-        ...
 
 
 def declare(namespaces: SettingsNamespaces, config: DockConfig) -> object:
@@ -91,8 +70,6 @@ async def set_default_driver(dock: Dock, driver: object) -> dict[str, bool]:
         )
     if dock.settings is None:
         raise SettingsUnavailableError(f"{REMOTE}: settings service is not available")
-    done = dock.settings.update(NAMESPACE, {KEY: name})
-    if hasattr(done, "__await__"):
-        await done
+    await awaited(dock.settings.update(NAMESPACE, {KEY: name}))
     dock.settings_changed()
     return {"ok": True}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dshloop.loops.harness import awaited
 from dshloop.loops.names import is_object
 from dshloop.loops.registry import Setup
 
@@ -33,10 +34,7 @@ def compose_setups(*setups: object) -> Setup:
     async def setup(agent: Any) -> Committed | None:
         commits = []
         for step in steps:
-            result = step(agent)
-            if hasattr(result, "__await__"):
-                result = await result
-            commit = commit_of(result)
+            commit = commit_of(await awaited(step(agent)))
             if commit is not None:
                 commits.append(commit)
         return Committed(lambda: _run(commits)) if commits else None

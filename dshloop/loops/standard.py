@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
+from dshloop.loops.harness import PresetMounts
 from dshloop.loops.registry import Loop
 from dshloop.loops.wrapping import strategy_loop
 
 ID = "standard"
 PRESET = "standard"
-
-
-class PresetMounts(Protocol):
-    """The harness's service of presets, as far as a loop uses it."""
-
-    def composed(self, agent: Any) -> str | None:
-        """Give the preset that is composed for an agent now, None when none is."""
-        ...
-
-    async def mount(self, agent: Any, preset: str) -> object:
-        """Give an agent a preset's tools and prompt."""
-        ...
 
 
 def standard_loop(presets: PresetMounts | None = None) -> Loop:

@@ -6,9 +6,9 @@ One that waits says what for, since when, and which command mends it (loop-dock 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dshloop.errors import (
     AgentWaitingError,
@@ -18,6 +18,7 @@ from dshloop.errors import (
     UnknownLoopError,
 )
 from dshloop.loops.config import AgentEntry
+from dshloop.loops.harness import AgentService, awaited
 from dshloop.loops.names import is_object
 
 if TYPE_CHECKING:
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]
 State = Literal["waiting", "starting", "started", "failed", "dropped"]
-
-
-class AgentService(Protocol):
-    """The harness's agents: who asks here is led to the dock again."""
-
-    async def create(self, options: Mapping[str, Any]) -> Any:
-        """Make an agent with a new session."""
-        ...
-
-    async def resume(self, options: Mapping[str, Any]) -> Any:
-        """Make an agent that goes on with a stored session."""
-        ...
 
 
 class Missing(NamedTuple):
@@ -208,9 +197,7 @@ class WaitingAgents:
         if sessions is None or not hasattr(sessions, "list"):
             return False
         try:
-            listed = sessions.list()
-            if hasattr(listed, "__await__"):
-                listed = await listed
+            listed = await awaited(sessions.list())
         except Exception as error:
             self._dock.warn(f'could not inspect persistence for "{session_id}": {error}')
             return False

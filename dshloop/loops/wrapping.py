@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dshloop.errors import InvalidDriverError
+from dshloop.loops.harness import awaited
 from dshloop.loops.registry import Driver, Loop, Make, Setup, read_driver, read_loop
 from dshloop.loops.setups import compose_setups
 
@@ -85,9 +86,8 @@ class EngineDriver:
         """End the engine by its own dispose, else by that of what it owns."""
         ownership = getattr(self.engine, "ownership", None)
         end = getattr(self.engine, "dispose", None) or getattr(ownership, "dispose", None)
-        result: Any = end() if callable(end) else None
-        if hasattr(result, "__await__"):
-            await result
+        if callable(end):
+            await awaited(end())
 
 
 def adapt_engine(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dshloop.errors import DshloopError, LoopSwitchError
 from dshloop.loops.binding import Binding, Recorded
+from dshloop.loops.candidates import Candidate
 from dshloop.loops.dock import Dock
 from dshloop.loops.explanation import (
-    Candidate,
     Explanation,
     explain_create,
     explain_recorded,
@@ -97,7 +98,19 @@ def test_a_refused_resume_shows_the_conflict() -> None:
 def test_an_inferred_loop_is_told_from_a_recorded_one() -> None:
     found = explain_recorded(dock_of(), {"resumeSessionId": "r"}, Recorded(None, "p1"))
     assert (found.loop, found.source, found.recorded) == ("b", "persisted", False)
-    assert "not recorded" in found.notices[0]
+    assert found.notices == (
+        "the loop is inferred from the preset, not recorded in the session's log",
+    )
+
+
+@pytest.mark.parametrize(("changed", "notices"), [(None, 1), (4.0, 1), (6.0, 2)])
+def test_routes_that_are_newer_than_the_session_are_told(changed: Any, notices: int) -> None:
+    log = Recorded(None, "p1", None, last_event=5000)
+    options = {"resumeSessionId": "r"}
+    found = explain_recorded(dock_of(), options, log, config_changed_at=changed)
+    assert len(found.notices) == notices
+    bound = Recorded(Binding("b", "x"), "p1", None, last_event=5000)
+    assert explain_recorded(dock_of(), options, bound, config_changed_at=changed).notices == ()
 
 
 def test_a_missing_driver_is_a_conflict_with_its_name() -> None:
