@@ -19,7 +19,7 @@ from dshloop.terminal import one_line
 
 _FAULT = re.compile(r"^\s*(?:\[(ERR_PNPM_\w+|ERROR)\]|(ERR_PNPM_\w+)|pnpm:)\s*(.+)$", re.MULTILINE)
 _NETWORK = re.compile(
-    r"ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|META_FETCH_FAIL"
+    r"ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|META_FETCH_FAIL|fetch failed"
     r"|Could not resolve host|unable to access|Connection refused"
 )
 _ALLOWED = re.compile(r"^allowBuilds:\n\s+(\S.*): true\s*$", re.MULTILINE)

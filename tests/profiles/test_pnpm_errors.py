@@ -41,6 +41,7 @@ def failure(tmp_path: Path, text: str, status: int = 1) -> DshloopError:
         ("[ERR_PNPM_TARBALL_INTEGRITY] x", PnpmFailedError, "plugin update"),
         ("[ERR_PNPM_IGNORED_BUILDS] Ignored build scripts: a", PnpmFailedError, "--allow-build"),
         ("[ERR_PNPM_META_FETCH_FAIL] GET http://x: fetch failed", RegistryUnreachableError, "log"),
+        ("[ERROR] fetch failed", RegistryUnreachableError, "log"),
         ("[ERR_PNPM_SOMETHING_NEW] what is this", PnpmFailedError, "pnpm.log"),
         ("boom", PnpmFailedError, "pnpm.log"),
     ],
@@ -55,7 +56,7 @@ def test_a_line_and_what_to_do(
     assert hint in str(error.hint)
     assert str(tmp_path / "pnpm.log") in str(error.hint)
     code = text.lstrip("[").partition(" ")[0].rstrip("]")
-    assert error.details["pnpm_code"] == (code if code.startswith("ERR_") else None)
+    assert error.details["pnpm_code"] == (code if code.startswith("ERR") else None)
 
 
 def test_the_exact_entry_that_a_git_package_needs(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,6 +32,9 @@ def check(
     Holds it against the profile that is named, else against a new one, and says what `plugin add`
     would find. --boot runs the plugin's code.
     """
+    from dataclasses import replace
+    from tempfile import TemporaryDirectory
+
     from dshloop.dsh import find_program
     from dshloop.profiles.look import look_into
 
