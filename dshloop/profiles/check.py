@@ -17,6 +17,7 @@ from dshloop.profiles.checks.installed import check_installed
 from dshloop.profiles.checks.names import check_names
 from dshloop.profiles.checks.patch_files import check_patch_files
 from dshloop.profiles.checks.pins import check_pins
+from dshloop.profiles.checks.presets import check_presets
 from dshloop.profiles.checks.rows import check_rows
 from dshloop.profiles.checks.schema import check_schemas
 from dshloop.profiles.checks.slots import check_slots
@@ -34,6 +35,7 @@ CHECKS: tuple[Check, ...] = (
     check_rows,
     check_values,
     check_slots,
+    check_presets,
     check_pins,
     check_schemas,
 )

@@ -236,6 +236,13 @@ RECALL_TWICE = Kind(
     "Two rows inject recalled memory into the same sessions.",
     "Keep one, or switch the injection of the other off.",
 )
+PRESET_FILE_INVALID = Kind(
+    "PRESET_FILE_INVALID",
+    "error",
+    "The file of an agent preset of the user's own is no list of rows that dsh reads: sessions "
+    "with that preset don't start.",
+    "Mend the line that is named; a preset is a list of rows, not of patches.",
+)
 PRESET_UNKNOWN = Kind(
     "PRESET_UNKNOWN",
     "warning",
