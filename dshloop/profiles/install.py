@@ -89,7 +89,8 @@ def staged_add(request: Request, specs: Sequence[PluginSpec]) -> Iterator[Staged
         fetch = fetch_with_pnpm if request.pnpm else fetch_local
         fetched = fetch(request, manifest, specs, stage)
         bundles = bundles_with(manifest.bundles, fetched.packages, manifest.recorded)
-        after = fetched.manifest.with_bundles(bundles)
+        active = [package.name for package in fetched.packages if package.name in bundles]
+        after = forget(fetched.manifest.with_bundles(bundles), active)
         fetched = replace(fetched, manifest=after)
         findings = preflight(request, manifest, fetched)
         refuse(request, findings)

@@ -161,6 +161,7 @@ def plugin_line(profile: Profile, manifest: Manifest, name: str) -> PluginLine |
     if not (off or listed or name in manifest.recorded):
         return None
     package = read_installed(profile, name)
+    gone = off is not None and off.group is not None and name not in manifest.recorded
     return PluginLine(
         name,
         package.version if package else None,
@@ -168,7 +169,7 @@ def plugin_line(profile: Profile, manifest: Manifest, name: str) -> PluginLine |
         manifest.bundles.index(name) + 1 if listed else None,
         package.is_bundle if package else listed,
         shown(package.folder) if package else None,
-        off.why if off and not listed else None,
+        off.why + (", removed since" if gone else "") if off and not listed else None,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from dshloop.errors import (
     PluginInactiveError,
     PluginNotFoundError,
+    PluginRefusedError,
     ProfileNotFoundError,
     RowIdTakenError,
 )
@@ -178,3 +179,30 @@ def test_those_who_need_what_goes_are_named(request_: Request, tmp_path: Path) -
     assert disable(request_, "a").cautions == ("b needs a ^1 (peerDependencies)",)
     assert disable(request_, "c").cautions == ()
     assert remove_plugins(request_, ["a"]).cautions == ("b needs a ^1 (peerDependencies)",)
+
+
+def test_a_disabled_plugin_that_dsh_removed(request_: Request) -> None:
+    disable(request_, "b")
+    manifest = read_manifest(request_.profile).without(["b"])
+    request_.profile.manifest.write_bytes(manifest.as_bytes())
+    (request_.profile.modules / "b").unlink()
+    states = {line.name: line.state for line in list_plugins(request_.profile)}
+    assert states["b"] == "disabled by dshloop on 2027-01-15, removed since"
+    with pytest.raises(PluginRefusedError):
+        enable_plugins(request_, ["b"])
+    add_plugins(request_, ["./b"])
+    assert labels(request_) == ["a", "c", "b"]
+    assert "dshloop" not in read_manifest(request_.profile).value
+
+
+def test_a_disabled_plugin_that_came_back_can_be_switched_again(request_: Request) -> None:
+    disable(request_, "b")
+    value = json.loads(request_.profile.manifest.read_text())
+    value["dependencies"]["b"] = value.pop("devDependencies")["b"]
+    value["dsh"]["profile"]["bundles"].append("b")  # as dsh 0.1.2 does after a move by hand
+    request_.profile.manifest.write_text(json.dumps(value))
+    assert {line.name: line.layer for line in list_plugins(request_.profile)}["b"] == 3
+    assert disable(request_, "b").changed
+    assert labels(request_) == ["a", "c"]
+    enable_plugins(request_, ["b"])
+    assert labels(request_) == ["a", "c", "b"]
