@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dshloop.errors import (
     AgentWaitingError,
-    LoopDockError,
+    DshloopError,
     MissingDriverError,
-    SessionUnreadableError,
     UnknownLoopError,
 )
 from dshloop.loops.config import AgentEntry
@@ -112,6 +111,15 @@ class WaitingAgents:
         import asyncio
 
         await self._look()
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def stop(self) -> None:
+        """Start nothing more, and wait for what is being started."""
+        import asyncio
+
+        for agent in self.waiting:
+            agent.state = "dropped"
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
@@ -216,8 +224,8 @@ class WaitingAgents:
             dock.resolve(selection)
         except (UnknownLoopError, MissingDriverError) as error:
             return _missing(error, loop_from), recorded
-        except (LoopDockError, SessionUnreadableError):
-            pass
+        except DshloopError:
+            pass  # such as no session, or one that can't be read
         return None, recorded
 
     def _warn_of_cwd(

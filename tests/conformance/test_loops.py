@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from dshloop.loops.binding import read_binding
+from dshloop.errors import DshloopError, MissingDriverError, UnknownLoopError
+from dshloop.loops.binding import Recorded, read_binding
 from dshloop.loops.check import check_config
 from dshloop.loops.config import read_dock_config
 from dshloop.loops.dock import Dock
@@ -66,6 +67,8 @@ def test_the_dock_does_as_the_original(case: dict[str, Any]) -> None:
         shown["error"] = error
     if "error" in wanted:
         check_error(shown.get("error"), wanted["error"])
+    elif "readiness" in wanted:
+        assert (shown["disagreeing"], shown["unexplained"]) == ([], [])
     else:
         if case["layer"] == "route" and not wanted["result"]["listenerInstalled"]:
             wanted["result"]["prepend"] = None  # says nothing about a listener that isn't there
@@ -184,10 +187,10 @@ def run_route(case: dict[str, Any], shown: dict[str, Any]) -> Any:
 
 
 def run_agents(case: dict[str, Any], shown: dict[str, Any]) -> Any:
-    return asyncio.run(_run_agents(case["input"]))
+    return asyncio.run(_run_agents(case["input"], shown))
 
 
-async def _run_agents(given: dict[str, Any]) -> Any:
+async def _run_agents(given: dict[str, Any], shown: dict[str, Any]) -> Any:
     warnings: list[str] = []
     service = None if given.get("noAgentsService") else AgentService(given.get("agentsFail"))
     ids = given.get("persistedIds")
@@ -204,11 +207,31 @@ async def _run_agents(given: dict[str, Any]) -> Any:
         dock.register_driver(name, Maker(name, {}, []))
     await dock.agents.settle()
     calls = [] if service is None else service.calls
+    shown["disagreeing"] = [
+        options for verb, options in calls if not startable(dock, verb, options)
+    ]
+    shown["unexplained"] = [agent for agent in dock.agents.waiting if agent.missing is None]
     return {
         "calls": json.loads(UUID.sub("<uuid>", json.dumps(calls))),
         "warnings": warnings,
         "stillPending": [agent.entry.id for agent in dock.agents.waiting],
     }
+
+
+def startable(dock: Dock, verb: str, options: Any) -> bool:
+    """Whether the real selection finds what a start needs; other faults are the start's own."""
+    try:
+        select = dock.select_create if verb == "create" else by_log(dock)
+        dock.resolve(select(options))
+    except (UnknownLoopError, MissingDriverError):
+        return False
+    except DshloopError:
+        return True
+    return True
+
+
+def by_log(dock: Dock) -> Callable[[Any], Any]:
+    return lambda options: dock.select_resume(options, Recorded())
 
 
 def run_remote(case: dict[str, Any], shown: dict[str, Any]) -> Any:

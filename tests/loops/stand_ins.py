@@ -101,6 +101,8 @@ class Settings:
     def get(self, namespace: str) -> Any:
         if self.values == "throw":
             raise OSError("settings broke")
+        if is_object(self.values) and "throws" in self.values:
+            raise OSError(self.values["throws"])
         return self.values
 
     async def update(self, namespace: str, patch: Mapping[str, Any]) -> None:

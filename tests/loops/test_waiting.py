@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dshloop.errors import AgentWaitingError
+from dshloop.errors import AgentWaitingError, SessionNotFoundError
 from dshloop.loops.dock import Dock
 from tests.loops.stand_ins import AgentService, Maker, Persistence, Settings
 from tests.loops.test_original_69 import recorded, strategy
@@ -165,3 +165,37 @@ def test_an_unreadable_log_fails_the_start_not_the_looking() -> None:
     settle(dock)
     assert dock.agents.status[0].state == "failed"
     assert "disk" in dock.warnings[0]
+
+
+def test_a_session_that_is_not_there_fails_the_start_only() -> None:
+    class Empty(Persistence):
+        async def inspect(self, session_id: str) -> Any:
+            raise SessionNotFoundError(f"there is no session {session_id}")
+
+    class Resuming(AgentService):
+        async def resume(self, options: Any) -> Any:
+            return await dock.resume("o", options)
+
+    entries = [{"id": "x", "resumeSessionId": "gone"}, {"id": "y"}]
+    dock = Dock({"agents": entries}, agents=Resuming(), sessions=Empty())
+    dock.register(strategy("standard"))
+    dock.register_driver(Maker("default", {}))
+    settle(dock)
+    assert [agent.state for agent in dock.agents.status] == ["failed", "started"]
+    assert dock.warnings == [
+        'dsh-loop-dock: configured agent "x" failed to start: there is no session gone'
+    ]
+
+
+def test_a_dock_that_stops_starts_nothing_more() -> None:
+    dock, service = waiting({"id": "x"})
+
+    async def run() -> None:
+        await dock.agents.stop()
+        dock.register(strategy("standard"))
+        dock.register_driver(Maker("default", {}))
+        await dock.agents.settle()
+
+    asyncio.run(run())
+    assert service.calls == []
+    assert dock.agents.status[0].state == "dropped"
