@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -34,6 +35,19 @@ class Host:
     sessions: SessionSource
     adapters: dict[str, ModelAdapter] = field(default_factory=dict)
     agents: dict[str, Agent] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+    """Ids of agents that are being set up."""
+
+    @contextmanager
+    def reserved(self, session_id: str) -> Iterator[None]:
+        """Keep an id for one agent while it is set up. Raises SESSION_EXISTS when it is taken."""
+        if session_id in self.agents or session_id in self.pending:
+            raise SessionExistsError(f'session "{session_id}" already exists', session=session_id)
+        self.pending.add(session_id)
+        try:
+            yield
+        finally:
+            self.pending.discard(session_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +83,17 @@ class Engine:
 
     async def create_agent(self, owner: Host, options: CreateOptions) -> AgentHandle:
         """Make an agent with a new session. Raises SESSION_EXISTS and what the setup raises."""
-        _require_free(owner, options.session_id)
-        session = owner.sessions.create(
-            options.session_id, cwd=options.cwd, agent_preset=options.agent_preset
-        )
-        return await _bring_up(owner, session, options.agent_options, options.setup)
+        with owner.reserved(options.session_id):
+            session = owner.sessions.create(
+                options.session_id, cwd=options.cwd, agent_preset=options.agent_preset
+            )
+            return await _bring_up(owner, session, options.agent_options, options.setup)
 
     async def resume(self, owner: Host, options: ResumeOptions) -> AgentHandle:
         """Make an agent that goes on with a stored session."""
-        _require_free(owner, options.resume_session_id)
-        session = owner.sessions.resume(options.resume_session_id)
-        return await _bring_up(owner, session, options.agent_options, options.setup)
+        with owner.reserved(options.resume_session_id):
+            session = owner.sessions.resume(options.resume_session_id)
+            return await _bring_up(owner, session, options.agent_options, options.setup)
 
 
 async def _bring_up(
@@ -114,8 +128,3 @@ async def _run_setup(agent: Agent, setup: Setup | None) -> None:
     commit = getattr(result, "commit", result)
     if callable(commit):
         commit()
-
-
-def _require_free(owner: Host, session_id: str) -> None:
-    if session_id in owner.agents:
-        raise SessionExistsError(f'session "{session_id}" already exists', session=session_id)

@@ -82,3 +82,19 @@ def test_a_splice_that_does_not_fit_fails_the_load() -> None:
     bad = event("agent/inbox/spliced", 0, {"target": "next-turn", "start": 3, "inserted": []})
     with pytest.raises(SessionUnreadableError):
         asyncio.run(Engine().resume(Host(Memory([bad])), ResumeOptions("s")))
+
+
+def test_two_agents_at_once_cannot_have_one_id() -> None:
+    host = Host(Memory())
+
+    async def setup(agent: Agent) -> None:
+        await asyncio.sleep(0)
+
+    async def both() -> list[Any]:
+        made = (Engine().create_agent(host, CreateOptions("s", setup=setup)) for _ in range(2))
+        return await asyncio.gather(*made, return_exceptions=True)
+
+    first, second = asyncio.run(both())
+    assert host.agents == {"s": first.agent}
+    assert isinstance(second, SessionExistsError)
+    assert host.pending == set()
