@@ -48,10 +48,11 @@ def set_key(
     layer: Layer = "profile",
     dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
-    """Set one key in a row's config; every other byte of the file stays.
+    """Set one key in a row's config.
 
-    A patch replaces a row's whole config: where the layer does not say it yet, the config in
-    effect is repeated with the one key changed, and the answer says what that pins.
+    Every other byte of the file stays. A patch replaces a row's whole config: where the layer
+    does not say it yet, the config in effect is repeated with the one key changed, and the answer
+    says what that pins.
     """
     from dshloop.profiles.edit import set_config
 
@@ -64,7 +65,10 @@ def set_key(
 def unset(
     ctx: typer.Context, key: RowKey, layer: Layer = "profile", dry_run: DryRun = False
 ) -> Result[dict[str, Any]]:
-    """Take a key out of a row's config; without a key, all that the layer says of the config."""
+    """Take a key out of a row's config.
+
+    Without a key: all that the layer says of the row's config.
+    """
     from dshloop.profiles.edit import unset_config
 
     run = invocation(ctx)

@@ -29,7 +29,10 @@ _CHOICES: dict[str, Choice] = {"e": "edit", "x": "drop", "Q": "write", "": "edit
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop profile edit --profile web")
 def edit(ctx: typer.Context, layer: Layer = "profile") -> Result[dict[str, Any]]:
-    """Edit a patch file in $VISUAL or $EDITOR, on a copy that is checked before it is saved."""
+    """Edit a patch file in $VISUAL or $EDITOR.
+
+    You edit a copy, which is checked before it is saved.
+    """
     from dshloop.files import shown
     from dshloop.profiles.hand_edit import edit_file, editor_command, run_editor
 

@@ -25,10 +25,10 @@ def check(
         bool, typer.Option("--fix", help="Mend what can be mended safely, then check again.")
     ] = False,
 ) -> Result[dict[str, Any]]:
-    """Find what keeps a profile from booting, or from doing what it says.
+    """Find what is wrong with a profile.
 
-    Needs neither dsh nor node, and reads files that do not parse. Exits with 1 when there are
-    errors.
+    That is what keeps it from booting, or from doing what it says. Needs neither dsh nor node,
+    and reads files that do not parse. Exits with 1 when there are errors.
     """
     from dshloop.profiles.check import check_profile
     from dshloop.profiles.repair import plan_repair
@@ -61,9 +61,10 @@ def repair(
         bool, typer.Option("--apply", help="Write the mends; without it they are only shown.")
     ] = False,
 ) -> Result[dict[str, Any]]:
-    """Show how a damaged profile can be mended, as a diff, and with --apply do it.
+    """Show or make the mends of a damaged profile.
 
-    All mends are one change, which dshloop undo takes back. Exits with 1 when errors are left.
+    They are shown as a diff, and made with --apply. All mends are one change, which dshloop undo
+    takes back. Exits with 1 when errors are left.
     """
     from dshloop.profiles.repair import plan_repair
 

@@ -39,7 +39,7 @@ def list_all(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 
 @app.command(cls=ProfileCommand)
 def show(ctx: typer.Context, name: Name = None) -> Result[dict[str, Any]]:
-    """Show the layers of a profile, what dsh would skip, and how many rows come out."""
+    """Show the layers of a profile and what dsh would skip."""
     from dshloop.profiles.view import show_profile
 
     run = invocation(ctx)
@@ -68,7 +68,10 @@ def dump(
         bool, typer.Option("--strict", help="Exit with 1 when a bundle is skipped.")
     ] = False,
 ) -> Result[dict[str, Any]]:
-    """Print what a profile composes to, byte for byte as dsh --dump-config does."""
+    """Print what a profile composes to.
+
+    Byte for byte as dsh --dump-config does.
+    """
     from dshloop.profiles.compose import compose, compose_json, dump_text
     from dshloop.profiles.stack import stack_layers
 

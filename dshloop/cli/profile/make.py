@@ -71,7 +71,7 @@ def use(
 def copy(
     ctx: typer.Context, name: Source, new: NewName, dry_run: DryRun = False
 ) -> Result[dict[str, Any]]:
-    """Copy a profile, with its patch files and all that is installed in it."""
+    """Copy a profile and all that is in it."""
     from dshloop.profiles.layout import profile_at
     from dshloop.profiles.whole import copy_profile
 
@@ -86,7 +86,10 @@ def copy(
 def rename(
     ctx: typer.Context, name: Source, new: NewName, dry_run: DryRun = False
 ) -> Result[dict[str, Any]]:
-    """Give a profile another name, in config.yml too when it is the default."""
+    """Give a profile another name.
+
+    Where it is the default, config.yml follows.
+    """
     from dshloop.profiles.layout import profile_at
     from dshloop.profiles.whole import rename_profile
 

@@ -25,14 +25,15 @@ def explain(
         typer.Argument(
             metavar="ROW[.KEY...]",
             autocompletion=row_ids,
-            help="A row, or a key in its config; a dot in an id is \\\\. where it is unclear.",
+            help="A row, or a key in its config; a dot in an id is \\. where it is unclear.",
         ),
     ],
     reveal: Reveal = False,
 ) -> Result[dict[str, Any]]:
-    """Say who set a row or a key: every layer in order, what it replaced, what got lost.
+    """Say who set a row or a key, and what got lost.
 
-    Patches that were skipped, or that hit a row which is in no tree, are told too.
+    Names every layer in order and what it replaced. Patches that were skipped, or that hit a row
+    which is in no tree, are told too.
     """
     from dshloop.profiles.compose import compose
     from dshloop.profiles.explain import explain
@@ -55,7 +56,7 @@ def diff(
     other: Annotated[str, typer.Argument(metavar="B", help="A profile, or a patch file.")],
     reveal: Reveal = False,
 ) -> Result[dict[str, Any]]:
-    """Show how two profiles, or two patch files, differ: rows and keys.
+    """Show how two profiles or patch files differ.
 
     + added, - removed, ~ changed, > moved. What is no profile's name is a file.
     """

@@ -29,9 +29,10 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="The file; - is stdout
     "export", cls=ProfileCommand, epilog="Example: dshloop profile export web.json --profile web"
 )
 def export_(ctx: typer.Context, file: File, dry_run: DryRun = False) -> Result[dict[str, Any]]:
-    """Write a profile into one file: manifest, patches, loops.yml and the plugins' specs.
+    """Write a profile into one file.
 
-    The file holds what the patches hold, secrets too; only you may read it.
+    It has the manifest, patches, loops.yml and the specs of the plugins. The file holds what the
+    patches hold, secrets too; only you may read it.
     """
     from dshloop.files import read_bytes
     from dshloop.journal import Change, Plan
@@ -66,7 +67,10 @@ def import_(
     force: Force = False,
     dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
-    """Make a profile of an exported file; it is checked before anything is written."""
+    """Make a profile of an exported file.
+
+    It is checked before anything is written.
+    """
     from dshloop.files import read_bytes
     from dshloop.profiles.layout import profile_at
     from dshloop.profiles.transfer import import_profile
