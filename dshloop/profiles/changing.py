@@ -27,7 +27,8 @@ State = Literal["added", "updated", "unchanged", "removed", "disabled", "enabled
 class Request:
     """One change of one profile's plugins: where, for which command, with what at hand.
 
-    ``allow_build`` lets install scripts run; ``engines`` are the user's dsh and node.
+    ``allow_build`` lets install scripts run; ``engines`` are the user's dsh and node;
+    ``looking`` is a look at packages that need not be complete.
     """
 
     places: Places
@@ -42,6 +43,7 @@ class Request:
     inbox: Inbox | None = None
     allow_build: bool = False
     engines: Engines = field(default_factory=Engines)
+    looking: bool = False
 
     @property
     def runs_scripts(self) -> bool:

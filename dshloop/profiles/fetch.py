@@ -43,7 +43,7 @@ def fetch_local(
             raise PnpmMissingError(f"{spec.text} can't be installed without pnpm", spec=spec.text)
         package = open_package(request, spec, stage / str(number))
         missing = missing_dependencies(package, linked=spec.link)
-        if missing:
+        if missing and not request.looking:
             raise PnpmMissingError(
                 f"{package.name} depends on {', '.join(missing)}, which only pnpm can install",
                 package=package.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -94,14 +95,28 @@ def look_into(request: Request, text: str, *, dsh: Program | None, trying: bool)
     if trying and dsh is None:
         raise DshMissingError("a boot needs dsh, which is not on PATH")
     name = request.profile.name
+    own = replace(request, dry_run=True, force=True, looking=not trying)
+    if spec.local and not trying:
+        own = replace(own, pnpm=None)  # a look at what lies here needs no registry
     try:
-        with staged_add(replace(request, dry_run=True, force=True), [spec]) as staged:
-            look = Look(text, name, staged.outcome, staged.outcome.findings)
+        with staged_add(own, [spec]) as staged:
+            look = Look(text, name, staged.outcome, tuple(_findings(staged)))
             return _tried(request, staged, look, dsh) if trying and dsh else look
     except BundleInvalidError as fault:
         place = Place(text, str(fault.details.get("file") or text))
         broken = Finding(kinds.BUNDLE_BROKEN, fault.message, place, severity="error")
         return Look(text, name, None, (broken,))
+
+
+def _findings(staged: Staged) -> Iterator[Finding]:
+    """Give what was found, but for modules of dependencies that are installed with the package."""
+    brought = {name for package in staged.fetched.packages for name in package.dependencies}
+    for finding in staged.outcome.findings:
+        missing = finding.kind is kinds.ROW_NAME_UNRESOLVED and any(
+            finding.why.startswith(f"package {name} is not installed") for name in brought
+        )
+        if not missing:
+            yield finding
 
 
 def _tried(request: Request, staged: Staged, look: Look, dsh: Program) -> Look:

@@ -140,6 +140,16 @@ def test_check_looks_and_changes_nothing(home: Path, tmp_path: Path) -> None:
     assert contents(home) == before
 
 
+def test_check_needs_no_registry_for_what_lies_here(home: Path, tmp_path: Path) -> None:
+    folder = package(tmp_path / "c", dependencies={"koffi": "^2"})
+    (folder / "cordis.patch.yml").write_text(
+        "- insert: [{id: c, name: koffi}, {id: d, name: nowhere}]\n", encoding="utf-8"
+    )
+    for spec in ("./c", str(packed(folder))):
+        found = plugin(tmp_path, "check", spec, "--json").json["findings"]
+        assert [(one["code"], one["row"]) for one in found] == [("ROW_NAME_UNRESOLVED", "d")]
+
+
 def test_check_without_a_profile_takes_a_new_one(isolated: Path, tmp_path: Path) -> None:
     package(tmp_path / "c")
     found = dshloop("plugin", "check", "./c", "--json", cwd=tmp_path).json
