@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import Any, Literal
 
 from dshloop.dsh_yaml import Value, to_json
@@ -12,7 +13,7 @@ from dshloop.profiles.explain_text import shown_value
 from dshloop.profiles.layers import Layer, Place
 from dshloop.profiles.masking import masked
 from dshloop.profiles.patch import UNDEFINED, Row, children_of
-from dshloop.profiles.row_names import id_text
+from dshloop.profiles.row_names import file_url, id_text
 from dshloop.splice import same
 
 Path = tuple[str | int, ...]
@@ -115,15 +116,28 @@ def compare(
     return Difference(one_name, other_name, tuple(rows if reveal else map(_hidden, rows)))
 
 
-def items_of_composition(composition: Composition) -> list[Item]:
-    """Give the rows of a composition; one without id is told by its name and number."""
+def items_of_composition(composition: Composition, folder: FilePath | None = None) -> list[Item]:
+    """Give the rows of a composition; one without id is told by its name and number.
+
+    Names of modules in `folder`, the profile's own, are told from there on: a copy of a profile
+    has the same rows.
+    """
+    own = None if folder is None else f"{file_url(str(folder))}/"
     seen: dict[str, int] = {}
     items = []
     for placed in composition.walk():
         groups = tuple(id_text(group.get("id")) for group in placed.groups)
-        key = _numbered(_name(placed.row), seen)
-        items.append(Item(key, _alone(placed.row), groups, composition.inserted(placed.row)))
+        row = _from_own_folder(_alone(placed.row), own)
+        key = _numbered(_name(row), seen)
+        items.append(Item(key, row, groups, composition.inserted(placed.row)))
     return items
+
+
+def _from_own_folder(row: Row, own: str | None) -> Row:
+    name = row.get("name")
+    if own is None or not isinstance(name, str) or not name.startswith(own):
+        return row
+    return {**row, "name": f"./{name.removeprefix(own)}"}
 
 
 def items_of_layer(layer: Layer) -> list[Item]:

@@ -82,4 +82,5 @@ def _side(run: Invocation, text: str, inbox: Inbox | None) -> list[Item]:
     if "/" in text or "\\" in text or (path.is_file() and path.suffix in (".yml", ".yaml")):
         return items_of_layer(read_layer(path, text))
     profile = find_profile(run.places, text)
-    return items_of_composition(compose(stack_layers(profile, inbox=inbox).layers))
+    composition = compose(stack_layers(profile, inbox=inbox).layers)
+    return items_of_composition(composition, profile.folder)

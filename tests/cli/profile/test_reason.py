@@ -59,6 +59,13 @@ def test_diff_of_two_profiles_and_of_two_files(home: Path) -> None:
     assert row["changes"] == [{"key": ["config", "k"], "before": 2, "after": 3}]
 
 
+def test_modules_of_a_copy_are_the_same_modules(home: Path) -> None:
+    patch = home / "profiles" / "p" / "node_modules" / "b" / "cordis.patch.yml"
+    patch.write_text("- insert: [{id: a, name: ./index.js}]\n")
+    assert dshloop("profile", "copy", "p", "q").code == 0
+    assert dshloop("profile", "diff", "p", "q").out == ""
+
+
 def test_diff_of_what_is_not_there_is_3_or_1(home: Path) -> None:
     assert dshloop("profile", "diff", "p", "nope").code == 3
     assert dshloop("profile", "diff", "p", "./nope.yml").code == 1
