@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -116,3 +117,20 @@ def test_many_mends_of_one_entry_are_made_in_one_round(tmp_path: Path) -> None:
     patches = "".join(f"- id: r{number}\n  disabled: true\n" for number in range(0, 12, 2))
     assert made.home_patch.read_text() == "- insert:\n    - {id: n, name: b}\n" + patches
     assert codes(made) == []
+
+
+def test_nothing_of_the_users_goes_because_something_else_can_not_be_read(tmp_path: Path) -> None:
+    patch = "- {id: b, disabled: true}\n- insert: [{id: x, name: b}, {id: y, name: later}]\n"
+    made = profile(tmp_path, "b", patch=patch, dependencies={"later": "1.0.0"})
+    shutil.rmtree(made.modules)
+    assert not repaired(made).plan.changes
+    package(made.modules / "b", "b")
+    made.manifest.write_text("{")
+    assert not repaired(made).plan.changes
+    assert made.patch.read_text() == patch
+
+
+def test_rows_for_a_group_that_is_gone_are_not_thrown_away(tmp_path: Path) -> None:
+    made = profile(tmp_path, "b", patch="- {id: gone, insert: [{id: x, name: b}]}\n")
+    assert codes(made) == ["PATCH_TARGET_MISSING"]
+    assert not repaired(made).plan.changes

@@ -146,7 +146,7 @@ def _skipped(case: Case) -> Iterator[Finding]:
             owner = _absent_owner(case, skip, row_id)
             if owner:
                 severity, fix = "info", f"Leave it: {owner}."
-            elif file is not None:
+            elif file is not None and isinstance(item, dict) and item.get("insert") is None:
                 mend = remove_item(file.path, (skip.patch.number - 1,), "take the patch out")
         yield Finding(
             _SKIPS[skip.reason],
@@ -161,7 +161,7 @@ def _skipped(case: Case) -> Iterator[Finding]:
 
 def _absent_owner(case: Case, skip: Skip, row_id: Value) -> str:
     """Say why a patch may be right though its row isn't there; "" when it can't be."""
-    if case.bundle_stack[1]:
+    if case.bundle_stack[1] or isinstance(case.manifest, DshloopError):
         return "a bundle that could not be read may have the row"
     off = [name for name in _off(case) if identity(row_id) in _ids_of_bundle(case, name)]
     if off:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,15 @@ from dshloop.profiles.checks.subject import Case
 from dshloop.profiles.compose import Placed
 from dshloop.profiles.findings import Finding
 from dshloop.profiles.inbox import PackageInbox
-from dshloop.profiles.layout import SCOPE
+from dshloop.profiles.layout import SCOPE, Manifest, Profile
 from dshloop.profiles.patch import Row
 from dshloop.profiles.row_names import id_text
 from dshloop.profiles.stack import find_bundle
 
 _BUILT_IN = ("cordis:group", "cordis:include")
+_MAIN_MODULE = re.compile(
+    r"/node_modules/((?:(?:@|%40)[^/]+/)?[^/]+)/(?:[^/]+/)*index\.[cm]?[jt]s$"
+)
 _SUFFIXES = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js", "/index.mjs")
 
 
@@ -51,6 +55,13 @@ def package_of(name: str) -> tuple[str, str]:
     parts = name.split("/")
     count = 2 if name.startswith("@") else 1
     return "/".join(parts[:count]), "/".join(parts[count:])
+
+
+def plugin_of(row: Row) -> Value:
+    """Give the plugin a row loads; the main module of a package by its path is the package."""
+    name = row.get("name")
+    found = _MAIN_MODULE.search(name) if isinstance(name, str) and name[:5] == "file:" else None
+    return unquote(found[1]) if found else name
 
 
 def _fault(case: Case, row: Row, name: str) -> str:
@@ -125,7 +136,7 @@ def _finding(case: Case, row: Row, name: str, fault: str) -> Finding:
     row_id = None if row.get("id") is None else id_text(row["id"])
     place = case.composition.origin(row, ("name",))
     found = case.where_from(row)
-    if found is None or "is not installed" not in fault:
+    if found is None or "is not installed" not in fault or _expected(case, name):
         return Finding(kinds.ROW_NAME_UNRESOLVED, f"{fault} (name: {name})", place, row_id)
     file, steps = found
     other = _other_profile(case, package_of(name)[0]) if file.kind == "home" else None
@@ -138,11 +149,21 @@ def _finding(case: Case, row: Row, name: str, fault: str) -> Finding:
     return Finding(kinds.ROW_ORPHANED, f"{fault} (name: {name})", place, row_id, mend=mend)
 
 
+def _expected(case: Case, name: str) -> bool:
+    """Whether a package should be there, or may be: then a row for it is no orphan."""
+    manifest = case.manifest
+    return isinstance(manifest, DshloopError) or package_of(name)[0] in manifest.recorded
+
+
 def _other_profile(case: Case, package: str) -> str | None:
-    """Give another profile of the home that has a package."""
+    """Give another profile of the home that has a package, or wants it."""
     for manifest in sorted(case.profile.dsh_home.glob("profiles/*/package.json")):
         folder = manifest.parent
-        if folder != case.profile.folder and (folder / "node_modules" / package).exists():
+        if folder == case.profile.folder:
+            continue
+        other = Case(Profile(folder.name, folder, case.profile.dsh_home)).manifest
+        wanted = isinstance(other, Manifest) and package in other.recorded
+        if wanted or (folder / "node_modules" / package).exists():
             return folder.name
     return None
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dshloop.dsh_yaml import JsExpr, Value, stringify
 from dshloop.profiles.checks import kinds
+from dshloop.profiles.checks.names import plugin_of
 from dshloop.profiles.checks.subject import Case, Schema
 from dshloop.profiles.findings import Finding
 from dshloop.profiles.layout import SCOPE
@@ -43,7 +44,7 @@ def check_schemas(case: Case) -> Iterator[Finding]:
     if asked and case.dsh_schemas is not None:
         schemas = {**case.dsh_schemas(case), **schemas}
     for row in rows:
-        schema = schemas.get(str(row.get("name")))
+        schema = schemas.get(str(plugin_of(row)))
         if schema is not None:
             yield from _of_row(case, row, schema)
 
@@ -69,7 +70,7 @@ def _of_row(case: Case, row: Row, schema: Schema) -> Iterator[Finding]:
         place = case.composition.origin(row, ("config", *fault.path))
         key = ".".join(map(str, fault.path))
         if fault.unknown:
-            why = f"{row['name']} does not know the config key {key}"
+            why = f"{plugin_of(row)} does not know the config key {key}"
             fix = f"Did you mean {' or '.join(fault.near)}?" if fault.near else ""
             yield Finding(kinds.CONFIG_KEY_UNKNOWN, why, place, row_id, fix=fix)
         else:

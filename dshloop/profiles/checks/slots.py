@@ -9,7 +9,7 @@ from pathlib import Path
 from dshloop.dsh_yaml import Value, truthy
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import append_patch, yaml_edit
-from dshloop.profiles.checks.names import runs, value_at
+from dshloop.profiles.checks.names import plugin_of, runs, value_at
 from dshloop.profiles.checks.subject import Case, Steps
 from dshloop.profiles.findings import Finding, Mend
 from dshloop.profiles.patch import Row
@@ -37,13 +37,13 @@ def check_slots(case: Case) -> Iterator[Finding]:
     yield from _recorders(case, rows)
     yield from _recall(case, rows)
     for row in rows:
-        if row.get("name") == DOCK:
+        if plugin_of(row) == DOCK:
             yield from _presets(case, row)
 
 
 def _factories(case: Case, rows: list[Row]) -> Iterator[Finding]:
-    engines = [row for row in rows if row.get("name") == ENGINE]
-    docks = [row for row in rows if row.get("name") == DOCK]
+    engines = [row for row in rows if plugin_of(row) == ENGINE]
+    docks = [row for row in rows if plugin_of(row) == DOCK]
     for row in [*engines, *docks[1:]] if docks else engines[1:]:
         taker = _named(docks[0] if docks else engines[0])
         why = f"row {_named(row)} takes the agent-factory slot, which row {taker} takes too"
@@ -56,7 +56,7 @@ def _factories(case: Case, rows: list[Row]) -> Iterator[Finding]:
             fix=fix,
             mend=_disabling(case, row),
         )
-    own = [p.row for p in case.composition.walk() if p.row.get("name") in (ENGINE, DOCK)]
+    own = [p.row for p in case.composition.walk() if plugin_of(p.row) in (ENGINE, DOCK)]
     if own and not engines and not docks and all(_off(row) for row in own):
         place = case.composition.origin(own[0], ("disabled",))
         why = f"row {_named(own[0])} is disabled, and no other row takes the agent-factory slot"
@@ -80,7 +80,7 @@ def _disabling(case: Case, row: Row) -> Mend | None:
 
 
 def _recorders(case: Case, rows: list[Row]) -> Iterator[Finding]:
-    bridges = [row for row in rows if row.get("name") == BRIDGE]
+    bridges = [row for row in rows if plugin_of(row) == BRIDGE]
     connectors = [row for row in rows if _is_connector(row)]
     if bridges and connectors:
         names = ", ".join(map(_named, connectors))
@@ -108,7 +108,7 @@ def _recall(case: Case, rows: list[Row]) -> Iterator[Finding]:
     injecting = [row for row in rows if _injects(row)]
     for row in injecting[1:]:
         first = injecting[0]
-        if row.get("name") == first.get("name"):
+        if plugin_of(row) == plugin_of(first):
             continue
         why = f"rows {_named(first)} and {_named(row)} both inject recalled memory"
         yield Finding(kinds.RECALL_TWICE, why, case.composition.inserted(row), _named(row))
@@ -117,10 +117,10 @@ def _recall(case: Case, rows: list[Row]) -> Iterator[Finding]:
 def _injects(row: Row) -> bool:
     config = row.get("config")
     config = config if isinstance(config, dict) else {}
-    if row.get("name") == BRIDGE:
+    if plugin_of(row) == BRIDGE:
         context, semantic = config.get("injectContext"), config.get("injectSemantic")
         return config.get("enabled") is not False and (context is not False or semantic is True)
-    if row.get("name") == PATCHOULI:
+    if plugin_of(row) == PATCHOULI:
         points = config.get("retrieve")
         return any({**_RETRIEVE, **(points if isinstance(points, dict) else {})}.values())
     return row.get("name") == HOOKS and _is_connector(row)

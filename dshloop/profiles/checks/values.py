@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dshloop.dsh_yaml import Value
 from dshloop.profiles.checks import kinds
+from dshloop.profiles.checks.names import plugin_of
 from dshloop.profiles.checks.subject import Case, UserFile
 from dshloop.profiles.findings import Finding, Kind
 from dshloop.profiles.layers import Layer, Place
@@ -68,7 +69,7 @@ def _in_user_file(
     file: UserFile, original: Value, row: Row, key: str | int, text: str
 ) -> Iterator[Finding]:
     place = file.place(original, key)
-    bridged = key == "secret" and row.get("name") == _BRIDGE
+    bridged = key == "secret" and plugin_of(row) == _BRIDGE
     if _has_lines(text):
         return
     reference = REFERENCE.fullmatch(text) or _LONG_REFERENCE.fullmatch(text)

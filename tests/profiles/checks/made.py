@@ -13,13 +13,24 @@ from dshloop.profiles.repair import Repair, plan_repair
 from tests.profiles.packages import package, places_in, profile_in
 
 
-def profile(root: Path, *bundles: str, patch: str | bytes = "[]\n", **manifest: Any) -> Profile:
-    """Make profile p whose bundles are installed and each insert the row of their name."""
-    names = dict.fromkeys(bundles, "1.0.0")
+def profile(
+    root: Path,
+    *bundles: str,
+    patch: str | bytes = "[]\n",
+    plain: tuple[str, ...] = (),
+    **manifest: Any,
+) -> Profile:
+    """Make profile p whose bundles are installed and each insert the row of their name.
+
+    `plain` packages are installed too and are no bundles.
+    """
+    names = dict.fromkeys((*bundles, *plain), "1.0.0")
     dependencies = {**names, **manifest.pop("dependencies", {})}
     made = profile_in(places_in(root), bundles=bundles, dependencies=dependencies, **manifest)
     for name in bundles:
         package(made.modules / name, name)
+    for name in plain:
+        package(made.modules / name, name, dsh=None)
     write(made.patch, patch)
     return made
 

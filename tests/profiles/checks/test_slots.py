@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from dshloop.profiles.layout import Profile
-from tests.profiles.checks.made import codes, found, profile, repaired
+from tests.profiles.checks.made import codes, found, profile, repaired, write
+from tests.profiles.packages import places_in, profile_in
 
 ENGINE = "    - {id: agent-loop, name: '@deepseek-ai/dsh-agent-loop', config: {agents: []}}\n"
 DOCK = "    - {id: dock, name: dsh-loop-dock, config: {presetLoops: {standard: standard}}}\n"
@@ -23,7 +24,7 @@ BUNDLES = ("dsh-loop-dock", "dsh-agentmemory", "dsh-patchouli-agent-loop")
 
 
 def rows(root: Path, *lines: str, more: str = "") -> Profile:
-    return profile(root, *BUNDLES, patch="- insert:\n" + "".join(lines) + more)
+    return profile(root, plain=BUNDLES, patch="- insert:\n" + "".join(lines) + more)
 
 
 def test_the_engine_beside_the_dock_takes_the_slot_twice(tmp_path: Path) -> None:
@@ -103,3 +104,22 @@ def test_presets_of_the_profile_and_of_the_user_are_known(tmp_path: Path) -> Non
     (finding,) = found(made)
     assert "maps spezial" in finding.why
     assert "special" in finding.fix
+
+
+def test_a_bundle_may_name_its_own_module_by_a_path(tmp_path: Path) -> None:
+    made = profile(tmp_path, "dsh-agentmemory", "dsh-loop-dock", patch="- insert:\n" + ENGINE)
+    bridge = made.modules / "dsh-agentmemory" / "cordis.patch.yml"
+    write(bridge, "- insert: [{id: bridge, name: ./index.js}]\n")
+    write(
+        made.modules / "dsh-loop-dock" / "cordis.patch.yml",
+        "- insert: [{id: d, name: ./index.js}]\n",
+    )
+    write(made.home_patch, "- {id: bridge, config: {secret: plain-text}}\n")
+    assert set(codes(made)) == {"AGENT_FACTORY_TWICE", "SECRET_PLAIN"}
+
+
+def test_a_row_of_the_home_stays_for_a_profile_that_wants_its_package(tmp_path: Path) -> None:
+    made = profile(tmp_path)
+    profile_in(places_in(tmp_path), "other", dependencies={"theirs": "1.0.0"})
+    write(made.home_patch, "- insert: [{id: x, name: theirs}]\n")
+    assert codes(made) == ["ROW_NAME_UNRESOLVED"]

@@ -10,7 +10,7 @@ from tests.profiles.checks.made import codes, found, profile, write
 
 def with_config(root: Path, config: str, name: str = "b") -> Profile:
     patch = f"- insert:\n    - id: x\n      name: {name}\n      config:\n        {config}\n"
-    return profile(root, "b", "dsh-agentmemory", patch=patch)
+    return profile(root, "b", plain=("dsh-agentmemory",), patch=patch)
 
 
 @pytest.mark.parametrize(
