@@ -109,13 +109,19 @@ def _open_patch(
     )
 
 
-def _open_preset(profile: Profile, preset: str) -> Target:
+def preset_file(profile: Profile, preset: str) -> Path:
+    """Give the file of a preset of the user's own; PRESET_NOT_FOUND when there is none."""
     path = profile.dsh_home / ".agent-presets" / preset / "agent.cordis.yml"
-    data = read_bytes(path) if _PRESET.fullmatch(preset) else None
-    if data is None:
+    if _PRESET.fullmatch(preset) is None or not path.exists():
         raise PresetNotFoundError(
             f'there is no preset "{preset}" of your own: {shown(path)} is missing', preset=preset
         )
+    return path
+
+
+def _open_preset(profile: Profile, preset: str) -> Target:
+    path = preset_file(profile, preset)
+    data = read_bytes(path) or b""
     text = YamlText(_text(data, path), source=str(path))
     if not isinstance(text.value, list):
         raise PatchInvalidError(

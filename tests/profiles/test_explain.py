@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from dshloop.dsh_yaml import dump
 from dshloop.errors import RowKeyNotFoundError, RowNotFoundError
 from dshloop.profiles.explain import explain
 from dshloop.profiles.explain_text import explanation_text
@@ -148,3 +152,36 @@ def test_the_text_marks_the_winner_and_names_what_was_lost() -> None:
         '       replaced {"k":{"m":1,"n":2},"list":[1,2]}',
         "       lost config.k.n, config.list",
     ]
+
+
+KEYS = st.sampled_from(["k", "m", "n"])
+CONFIGS = st.recursive(
+    st.integers(0, 3), lambda inner: st.dictionaries(KEYS, inner, max_size=3), max_leaves=6
+)
+PATCHES = st.lists(
+    st.fixed_dictionaries(
+        {"id": st.sampled_from(["a", "g", "c", "none"])},
+        optional={
+            "config": st.one_of(CONFIGS, st.just([])),
+            "disabled": st.booleans(),
+            "name": st.sampled_from(["x", "y"]),
+        },
+    ),
+    max_size=4,
+)
+
+
+@given(PATCHES, PATCHES)
+def test_the_winner_has_the_value_that_is_composed(one: list[Any], other: list[Any]) -> None:
+    composition = composed(BUNDLE, dump(one), dump(other))
+    for placed in composition.walk():
+        name = str(placed.row["id"])
+        found = explain(composition, name, reveal=True)
+        assert found.instances[0].value == placed.row
+        config = placed.row.get("config")
+        for key in config if isinstance(config, dict) else ():
+            winner = explain(composition, f"{name}.{key}", reveal=True).winner
+            assert winner is not None
+            assert winner.after == config[key]
+            assert winner.place == composition.origin(placed.row, ("config", key))
+            explanation_text(explain(composition, f"{name}.{key}"))

@@ -77,7 +77,13 @@ def _file(profile: Profile, layer: str) -> tuple[Path, str]:
         return profile.patch, PATCH_TEXT
     if layer == "home":
         return profile.home_patch, HOME_PATCH_TEXT
-    raise UsageError(f'there is no layer "{layer}" to edit', hint="Layers: profile, home.")
+    if layer.startswith("preset:"):
+        from dshloop.profiles.target import preset_file
+
+        return preset_file(profile, layer.removeprefix("preset:")), ""
+    raise UsageError(
+        f'there is no layer "{layer}" to edit', hint="Layers: profile, home, preset:ID."
+    )
 
 
 def _new_files(profile: Profile, path: Path) -> list[Change]:

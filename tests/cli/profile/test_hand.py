@@ -74,6 +74,20 @@ def test_the_homes_file_can_be_edited_before_it_is_there(made: Profile, tmp_path
     assert made.home_patch.read_text() == "- {id: b}\n"
 
 
+def test_a_preset_of_the_users_own_can_be_edited(made: Profile, tmp_path: Path) -> None:
+    file = made.dsh_home / ".agent-presets" / "mine" / "agent.cordis.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[]\n")
+    words = ("--layer", "preset:mine")
+    dropped = editing(tmp_path, "- insert: []\n", answers="x\n", words=words)
+    assert "PRESET_FILE_INVALID" in dropped.err
+    assert editing(tmp_path, "- {name: x}\n", words=words).code == 0
+    assert file.read_text() == "- {name: x}\n"
+    assert editing(tmp_path, "", words=("--layer", "preset:none")).code == 3
+    assert editing(tmp_path, "", words=("--layer", "preset:../x")).code == 3
+    assert editing(tmp_path, "", words=("--layer", "zzz")).code == 2
+
+
 def test_without_a_terminal_it_is_2_with_what_to_use(made: Profile) -> None:
     ran = dshloop("profile", "edit", "--profile", "p", "--json")
     assert ran.code == 2
