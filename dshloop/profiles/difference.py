@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dshloop.dsh_yaml.values import JsExpr, Value, identity, truthy
-from dshloop.profiles.patch import Row
+from dshloop.profiles.patch import Row, children_of
 
 
 class InexpressibleError(Exception):
@@ -28,8 +28,19 @@ def difference(before: Sequence[Value], after: Sequence[Value]) -> list[Row]:
         if not same(old, new)
         for patch in changes(old, new)
     ]
-    added = list(after[len(before) :])
-    return [*patches, {"insert": added}] if added else patches
+    return [*patches, *insertion(after[len(before) :])]
+
+
+def insertion(rows: Sequence[Value]) -> list[Row]:
+    """Give patches that put rows at the end: one insert, and what no insert may hold behind it.
+
+    DSH refuses an insert with an empty row in a group, though a patch may assign one there.
+    """
+    if not rows:
+        return []
+    late = [row for row in rows if isinstance(row, dict) and _has_empty_row(row)]
+    hollow = [{**row, "config": None} if row in late else row for row in rows]
+    return [{"insert": hollow}, *({"id": row.get("id"), "config": row["config"]} for row in late)]
 
 
 def changes(old: Value, new: Value) -> Iterator[Row]:
@@ -73,7 +84,14 @@ def _grown_group(old: Row, new: Row) -> bool:
         return False
     if not isinstance(rows, list) or not isinstance(children, list) or len(children) < len(rows):
         return False
+    if any(child is None or _has_empty_row(child) for child in children[len(rows) :]):
+        return False
     return all(map(_kept, rows, children))
+
+
+def _has_empty_row(row: Value) -> bool:
+    children = children_of(row) if isinstance(row, dict) else None
+    return any(child is None or _has_empty_row(child) for child in children or ())
 
 
 def _kept(old: Value, new: Value) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from dshloop.dsh_yaml.values import Value, identity
 from dshloop.errors import DshloopError, ProgramFailedError
 from dshloop.profiles.compose import compose, dump_text
-from dshloop.profiles.difference import InexpressibleError, difference, from_json, same
+from dshloop.profiles.difference import InexpressibleError, difference, from_json, insertion, same
 from dshloop.profiles.inbox_ask import NOT_THERE, PROBE, Answer, Ask
 from dshloop.profiles.learned import Learned, Patches, learned_layer, list_key
 from dshloop.profiles.patch import Row
@@ -66,7 +66,7 @@ def learn_bundle(name: str, ask: Ask) -> Patches:
     strangers = [remark for remark in remarks if remark.missing]
     done = _Effects(*_probed(name, strangers, ask)) if strangers else _Effects((), ())
     items = [done.take(remark) if remark.missing else remark.patch for remark in remarks]
-    return _among(items, remarks, [{"insert": alone.rows}] if alone.rows else [])
+    return _among(items, remarks, insertion(alone.rows))
 
 
 def learn_prefixes(bundles: Sequence[str], ask: Ask) -> list[Patches]:
