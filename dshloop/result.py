@@ -2,22 +2,23 @@
 
 A verb of the command line calls one library function and wraps its answer in a ``Result`` (or a
 ``Stream``, for answers that come piece by piece). cli/output.py is the only place that renders
-them, so ``--json`` is never a second code path.
+them, so ``--json`` is never a second code path. Named tuples, since every command pays for the
+making of these classes and dataclasses take six times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from dshloop.errors import ExitCode
 
 T = TypeVar("T")
+NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows of text under column titles; ``empty`` is said instead when there are no rows."""
 
     columns: tuple[str, ...]
@@ -25,8 +26,7 @@ class Table:
     empty: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """Text that is written byte for byte as UTF-8, with nothing added: a dump, an export."""
 
     text: str
@@ -35,8 +35,7 @@ class Document:
 View = str | Table | Document
 
 
-@dataclass(frozen=True, slots=True)
-class Caution:
+class Caution(NamedTuple):
     """A warning: it goes to stderr, and as ``{"warning": …}`` there with --json --verbose.
 
     ``line`` is what people see, where a peer's own wording must appear exactly.
@@ -45,11 +44,10 @@ class Caution:
     message: str
     code: str = "WARNING"
     line: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = NO_DETAILS
 
 
-@dataclass(frozen=True, slots=True)
-class Result(Generic[T]):
+class Result(NamedTuple, Generic[T]):
     """The answer of a command.
 
     ``data`` is the JSON value (an array for verbs that list, an object otherwise, keys in
@@ -64,19 +62,17 @@ class Result(Generic[T]):
     exit_code: ExitCode = ExitCode.DONE
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a stream ended: the keys of its last record, what to say, and the exit code."""
 
     outcome: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = NO_DETAILS
     notices: Sequence[str] = ()
     warnings: Sequence[Caution] = ()
     exit_code: ExitCode = ExitCode.DONE
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(NamedTuple):
     """An answer that comes record by record (NDJSON with --json).
 
     ``records`` yields mappings with a ``type`` key and, last, one ``End``; ``text`` gives what
