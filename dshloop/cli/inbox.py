@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dshloop.cli.invocation import Invocation
 
 if TYPE_CHECKING:
-    from dshloop.profiles.inbox import Inbox
+    from dshloop.profiles.inbox.source import Inbox
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def user_inbox(run: Invocation, *, silent: bool = False) -> Iterator[Inbox | Non
 
     ``silent`` is for commands that show another progress meanwhile.
     """
-    from dshloop.profiles.inbox import user_inbox
+    from dshloop.profiles.inbox.source import user_inbox
 
     with ExitStack() as shown:
 

@@ -16,9 +16,9 @@ from dshloop.dsh_yaml.stringify import stringify
 from dshloop.dsh_yaml.values import Value, identity, truthy
 from dshloop.errors import DshloopError
 from dshloop.files import read_bytes
-from dshloop.profiles.changing import LeftRow
 from dshloop.profiles.layers import Layer, read_layer
 from dshloop.profiles.layout import Profile
+from dshloop.profiles.plugins.changing import LeftRow
 from dshloop.profiles.stack import bundle_layers
 
 

@@ -19,7 +19,7 @@ from dshloop.dsh_yaml.stringify import stringify
 from dshloop.errors import BundleInvalidError, FailedError
 from dshloop.files import read_bytes
 from dshloop.profiles.bundle import Package, declared_patches, inside
-from dshloop.profiles.inbox import Found, Inbox, Unusable
+from dshloop.profiles.inbox.source import Found, Inbox, Unusable
 from dshloop.profiles.layers import Layer, LayerKind, read_bundle_layer, read_layer
 from dshloop.profiles.layout import Profile, read_manifest
 from dshloop.profiles.patch import Composer

@@ -25,10 +25,10 @@ from dshloop.files import read_bytes, shown
 from dshloop.journal import Change, Journal, Plan
 from dshloop.paths import Places
 from dshloop.profiles.bundle import version_in
-from dshloop.profiles.check import check_profile
+from dshloop.profiles.checks.check import check_profile
+from dshloop.profiles.checks.findings import Finding
 from dshloop.profiles.checks.subject import Case, Files
 from dshloop.profiles.create import other_files
-from dshloop.profiles.findings import Finding
 from dshloop.profiles.layout import Manifest, Profile, parse_manifest, profile_at, read_manifest
 
 FORMAT = "dshloop-profile"

@@ -20,7 +20,7 @@ from dshloop.profiles.layout import (
 
 if TYPE_CHECKING:
     from dshloop.profiles.compose import Composition
-    from dshloop.profiles.inbox import Inbox
+    from dshloop.profiles.inbox.source import Inbox
     from dshloop.profiles.stack import Stack
 
 
@@ -146,7 +146,7 @@ def list_plugins(profile: Profile) -> list[PluginLine]:
 
     What `plugin disable` switched off is listed even when it is no dependency.
     """
-    from dshloop.profiles.disabled import disabled_plugins
+    from dshloop.profiles.plugins.disabled import disabled_plugins
 
     manifest = read_manifest(profile)
     names = sorted({*manifest.recorded, *disabled_plugins(manifest)})
@@ -155,7 +155,7 @@ def list_plugins(profile: Profile) -> list[PluginLine]:
 
 def plugin_line(profile: Profile, manifest: Manifest, name: str) -> PluginLine | None:
     """Describe one plugin, a bundle that is no dependency included; None where it is neither."""
-    from dshloop.profiles.disabled import disabled_plugins
+    from dshloop.profiles.plugins.disabled import disabled_plugins
 
     off, listed = disabled_plugins(manifest).get(name), name in manifest.bundles
     if not (off or listed or name in manifest.recorded):

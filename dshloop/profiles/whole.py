@@ -14,9 +14,9 @@ from dshloop.files import read_bytes, shown, writing
 from dshloop.journal import Change, Entry, Journal, Plan, Transaction
 from dshloop.locks import hold, hold_dsh, lock_path
 from dshloop.paths import Places
-from dshloop.profiles.changing import tree_from
 from dshloop.profiles.layout import Manifest, Profile, parse_manifest, profile_at
-from dshloop.profiles.stage import clone_modules, stage_for
+from dshloop.profiles.plugins.changing import tree_from
+from dshloop.profiles.plugins.stage import clone_modules, stage_for
 
 WAIT = 2.0  # seconds for another writer to finish before we refuse
 _NOT_COPIED = ("cordis.yml", ".plugin-manager", "package.json.lock")

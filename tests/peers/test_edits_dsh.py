@@ -12,10 +12,10 @@ import pytest
 
 from dshloop.dsh_yaml import JsExpr
 from dshloop.profiles.compose import compose, dump_text
-from dshloop.profiles.desk import Desk
-from dshloop.profiles.edit import disable_row, enable_row, set_config, unset_config
-from dshloop.profiles.layer_edit import LayerEdit
-from dshloop.profiles.row_edit import drop_row, insert_row
+from dshloop.profiles.edits.desk import Desk
+from dshloop.profiles.edits.edit import disable_row, enable_row, set_config, unset_config
+from dshloop.profiles.edits.layer_edit import LayerEdit
+from dshloop.profiles.edits.row_edit import drop_row, insert_row
 from dshloop.profiles.stack import user_layers
 from tests.profiles.desks import Stage, written
 

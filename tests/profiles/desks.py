@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dshloop.profiles.compose import Composition, compose
-from dshloop.profiles.desk import Desk, open_desk
-from dshloop.profiles.layer_edit import LayerEdit
+from dshloop.profiles.edits.desk import Desk, open_desk
+from dshloop.profiles.edits.layer_edit import LayerEdit
 from dshloop.profiles.layers import Layer, parse_layer
 from dshloop.profiles.layout import Profile
 from dshloop.profiles.stack import user_layers

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dshloop.dsh import Program
 from dshloop.profiles.compose import compose, dump_text
-from dshloop.profiles.inbox_ask import PROBE, Answer
+from dshloop.profiles.inbox.ask import PROBE, Answer
 from dshloop.profiles.layers import Layer, parse_layer
 from dshloop.profiles.patch import Row
 from dshloop.profiles.stack import bundle_layers, find_bundle

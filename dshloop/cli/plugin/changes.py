@@ -42,7 +42,7 @@ def add(
     when it is missing, as dsh does. Uses pnpm when it is on PATH; folders and archives without
     dependencies need none.
     """
-    from dshloop.profiles.install import add_plugins
+    from dshloop.profiles.plugins.install import add_plugins
 
     run = invocation(ctx)
     with opened(run, "adding to", dry_run=dry_run, force=force, allow_build=allow_build) as (
@@ -64,7 +64,7 @@ def add(
 @app.command(cls=ProfileCommand)
 def remove(ctx: typer.Context, names: Names, dry_run: DryRun = False) -> Result[dict[str, Any]]:
     """Remove plugins from a profile: dependency, layer and installed files."""
-    from dshloop.profiles.install import remove_plugins
+    from dshloop.profiles.plugins.install import remove_plugins
 
     with opened(invocation(ctx), "removing from", dry_run=dry_run) as (request, _):
         outcome = remove_plugins(request, names)
@@ -94,7 +94,7 @@ def update(
     Registry packages move to the newest version in their range; archives and copied folders are
     read again; a linked folder is always what it is.
     """
-    from dshloop.profiles.update import update_plugins
+    from dshloop.profiles.plugins.update import update_plugins
 
     run = invocation(ctx)
     with opened(run, "updating", dry_run=dry_run, force=force, allow_build=allow_build) as (
@@ -120,7 +120,7 @@ def disable(
     A disabled plugin is off the bundle list, and its dependency is kept under devDependencies,
     from which dsh activates nothing.
     """
-    from dshloop.profiles.switch import disable_plugins
+    from dshloop.profiles.plugins.switch import disable_plugins
 
     run = invocation(ctx)
     with opened(run, "changing", dry_run=dry_run) as (request, _):
@@ -133,7 +133,7 @@ def enable(
     ctx: typer.Context, names: Names, dry_run: DryRun = False, force: Force = False
 ) -> Result[dict[str, Any]]:
     """Switch plugins on again, each at its old place in the order of layers."""
-    from dshloop.profiles.switch import enable_plugins
+    from dshloop.profiles.plugins.switch import enable_plugins
 
     with opened(invocation(ctx), "changing", dry_run=dry_run, force=force) as (request, inbox):
         outcome = enable_plugins(request, names)

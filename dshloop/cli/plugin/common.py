@@ -16,10 +16,10 @@ from dshloop.result import Caution, Document, Result, View
 
 if TYPE_CHECKING:
     from dshloop.dsh import Program
-    from dshloop.profiles.changing import Outcome, PluginChange, Request
-    from dshloop.profiles.findings import Finding
-    from dshloop.profiles.inbox import Inbox
+    from dshloop.profiles.checks.findings import Finding
+    from dshloop.profiles.inbox.source import Inbox
     from dshloop.profiles.layout import Profile
+    from dshloop.profiles.plugins.changing import Outcome, PluginChange, Request
 
 app = new_app(
     "plugin", "Add, remove, update, switch and look into the plugins of a profile.", profile=True
@@ -86,8 +86,8 @@ def request_for(
 ) -> Request:
     """Give the request of this run on the profile that is meant."""
     from dshloop.dsh import find_program, version_of
-    from dshloop.profiles.changing import Request
-    from dshloop.profiles.compatibility import Engines
+    from dshloop.profiles.plugins.changing import Request
+    from dshloop.profiles.plugins.compatibility import Engines
 
     def ask(program: Program, variables: Mapping[str, str]) -> str | None:
         known = program.name == "dsh" and inbox is not None
@@ -140,7 +140,7 @@ def answer(
 
 def as_caution(finding: Finding) -> Caution:
     """Give a finding as a warning beside an answer."""
-    from dshloop.profiles.findings import where_text
+    from dshloop.profiles.checks.findings import where_text
 
     where = where_text(finding.place)
     fix = finding.fix or finding.kind.fix
@@ -150,7 +150,7 @@ def as_caution(finding: Finding) -> Caution:
 
 def after_change(outcome: Outcome) -> list[str]:
     """Say where a change acts, what needs a restart and how the profile boots."""
-    from dshloop.profiles.changing import boot_command
+    from dshloop.profiles.plugins.changing import boot_command
 
     if not outcome.changed:
         return ["all was so already; nothing was changed"]

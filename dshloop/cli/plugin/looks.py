@@ -33,7 +33,7 @@ def outdated(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     CURRENT is installed, WANTED is what plugin update brings, LATEST the newest there is.
     """
     from dshloop.dsh import find_program
-    from dshloop.profiles.outdated import find_outdated
+    from dshloop.profiles.plugins.outdated import find_outdated
 
     run = invocation(ctx)
     profile, variables = meant(run), run.env.variables
@@ -54,7 +54,7 @@ def outdated(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 @app.command(cls=ProfileCommand)
 def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
     """Show one plugin: version, spec, layer, its rows and what patches them, files, peers."""
-    from dshloop.profiles.plugin_view import show_plugin
+    from dshloop.profiles.plugins.view import show_plugin
 
     run = invocation(ctx)
     with user_inbox(run) as inbox:
@@ -65,7 +65,7 @@ def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
 @app.command(cls=ProfileCommand)
 def why(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
     """Say why a plugin is installed, active, off or skipped, and what depends on it."""
-    from dshloop.profiles.plugin_why import why_plugin
+    from dshloop.profiles.plugins.why import why_plugin
 
     run = invocation(ctx)
     with user_inbox(run) as inbox:

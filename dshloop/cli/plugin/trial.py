@@ -36,7 +36,7 @@ def check(
     from tempfile import TemporaryDirectory
 
     from dshloop.dsh import find_program
-    from dshloop.profiles.look import look_into
+    from dshloop.profiles.plugins.look import look_into
 
     run = invocation(ctx)
     with (

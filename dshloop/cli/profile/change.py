@@ -15,8 +15,8 @@ from dshloop.errors import DshYamlInvalidError, UsageError
 from dshloop.result import Caution, Document, Result
 
 if TYPE_CHECKING:
-    from dshloop.profiles.desk import Desk
-    from dshloop.profiles.layer_edit import LayerEdit, Note
+    from dshloop.profiles.edits.desk import Desk
+    from dshloop.profiles.edits.layer_edit import LayerEdit, Note
 
 Layer = Annotated[
     str,
@@ -54,7 +54,7 @@ def set_key(
     does not say it yet, the config in effect is repeated with the one key changed, and the answer
     says what that pins.
     """
-    from dshloop.profiles.edit import set_config
+    from dshloop.profiles.edits.edit import set_config
 
     run = invocation(ctx)
     new = value if string else yaml_value(value)
@@ -69,7 +69,7 @@ def unset(
 
     Without a key: all that the layer says of the row's config.
     """
-    from dshloop.profiles.edit import unset_config
+    from dshloop.profiles.edits.edit import unset_config
 
     run = invocation(ctx)
     return edited(run, layer, dry_run, lambda desk: unset_config(desk, desk.parse(key)))
@@ -79,8 +79,8 @@ def edited(
     run: Invocation, layer: str, dry_run: bool, work: Callable[[Desk], LayerEdit]
 ) -> Result[dict[str, Any]]:
     """Plan an edit of a layer and write it, or show it."""
-    from dshloop.profiles.desk import open_desk
-    from dshloop.profiles.pins import pinned_by
+    from dshloop.profiles.edits.desk import open_desk
+    from dshloop.profiles.edits.pins import pinned_by
     from dshloop.profiles.stack import stack_layers
 
     profile = meant(run, None)

@@ -17,10 +17,10 @@ from dshloop.result import Caution
 
 if TYPE_CHECKING:
     from dshloop.journal import Journal
+    from dshloop.profiles.checks.findings import Finding
     from dshloop.profiles.checks.subject import Case
     from dshloop.profiles.compose import Composition
-    from dshloop.profiles.findings import Finding
-    from dshloop.profiles.inbox import Inbox
+    from dshloop.profiles.inbox.source import Inbox
     from dshloop.profiles.layout import Profile
     from dshloop.profiles.stack import Stack
 
@@ -75,10 +75,10 @@ def case_for(run: Invocation, profile: Profile, inbox: Inbox | None) -> Case:
     """Give a profile to check, with all that is known here of the user's dsh and node."""
     from dshloop.cli.row_schemas import ROW_SCHEMAS
     from dshloop.dsh import Program, find_program, version_of
-    from dshloop.profiles.check import dialect_of
+    from dshloop.profiles.checks.check import dialect_of
     from dshloop.profiles.checks.subject import Case, Schema
-    from dshloop.profiles.compatibility import Engines
-    from dshloop.profiles.pins import pins_in
+    from dshloop.profiles.edits.pins import pins_in
+    from dshloop.profiles.plugins.compatibility import Engines
 
     variables = run.env.variables
     dsh, node = find_program("dsh", variables), find_program("node", variables)
@@ -88,7 +88,7 @@ def case_for(run: Invocation, profile: Profile, inbox: Inbox | None) -> Case:
         return version_of(program, variables) if known is None else known.version
 
     def schemas(case: Case) -> Mapping[str, Schema]:
-        from dshloop.profiles.dsh_schema import dsh_schemas
+        from dshloop.profiles.inbox.schema import dsh_schemas
 
         if dsh is None:
             return {}
@@ -133,14 +133,14 @@ def sole_writer(run: Invocation, profile: Profile) -> Iterator[None]:
 
 def restart_notice(profile: Profile) -> str:
     """Say what a change of a profile's bundles or rows needs."""
-    from dshloop.profiles.changing import boot_command
+    from dshloop.profiles.plugins.changing import boot_command
 
     return f"A running dsh takes up edits of patch files. To boot: {boot_command(profile)}"
 
 
 def as_caution(finding: Finding) -> Caution:
     """Give a finding as a warning beside an answer."""
-    from dshloop.profiles.findings import where_text
+    from dshloop.profiles.checks.findings import where_text
 
     where = where_text(finding.place)
     text = f"{finding.why}{f' [{where}]' if where else ''}\n  {finding.fix}"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dshloop.journal import Change
-    from dshloop.profiles.findings import Finding
-    from dshloop.profiles.hand_edit import Choice
+    from dshloop.profiles.checks.findings import Finding
+    from dshloop.profiles.edits.hand_edit import Choice
     from dshloop.profiles.layout import Profile
 
 _QUESTION = "What now? (e)dit again, e(x)it without saving, (Q)uit and save all the same: "
@@ -34,7 +34,7 @@ def edit(ctx: typer.Context, layer: Layer = "profile") -> Result[dict[str, Any]]
     You edit a copy, which is checked before it is saved.
     """
     from dshloop.files import shown
-    from dshloop.profiles.hand_edit import edit_file, editor_command, run_editor
+    from dshloop.profiles.edits.hand_edit import edit_file, editor_command, run_editor
 
     run = invocation(ctx)
     if not (run.env.interactive and run.env.stderr_tty):
@@ -78,7 +78,7 @@ def _file(profile: Profile, layer: str) -> tuple[Path, str]:
     if layer == "home":
         return profile.home_patch, HOME_PATCH_TEXT
     if layer.startswith("preset:"):
-        from dshloop.profiles.target import preset_file
+        from dshloop.profiles.edits.target import preset_file
 
         return preset_file(profile, layer.removeprefix("preset:")), ""
     raise UsageError(

@@ -13,8 +13,8 @@ from dshloop.errors import ExitCode
 from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
-    from dshloop.profiles.findings import Finding
-    from dshloop.profiles.repair import Repair
+    from dshloop.profiles.checks.findings import Finding
+    from dshloop.profiles.checks.repair import Repair
 
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop profile check web --fix")
@@ -30,8 +30,8 @@ def check(
     That is what keeps it from booting, or from doing what it says. Needs neither dsh nor node,
     and reads files that do not parse. Exits with 1 when there are errors.
     """
-    from dshloop.profiles.check import check_profile
-    from dshloop.profiles.repair import plan_repair
+    from dshloop.profiles.checks.check import check_profile
+    from dshloop.profiles.checks.repair import plan_repair
 
     run = invocation(ctx)
     profile = meant(run, name)
@@ -66,7 +66,7 @@ def repair(
     They are shown as a diff, and made with --apply. All mends are one change, which dshloop undo
     takes back. Exits with 1 when errors are left.
     """
-    from dshloop.profiles.repair import plan_repair
+    from dshloop.profiles.checks.repair import plan_repair
 
     run = invocation(ctx)
     profile = meant(run, name)

@@ -14,7 +14,7 @@ from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
     from dshloop.profiles.diff import Item
-    from dshloop.profiles.inbox import Inbox
+    from dshloop.profiles.inbox.source import Inbox
 
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop profile explain agent-loop.agents")

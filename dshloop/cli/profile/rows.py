@@ -17,8 +17,8 @@ from dshloop.result import Document, Result, Table
 
 if TYPE_CHECKING:
     from dshloop.profiles.compose import Composition, Placed
-    from dshloop.profiles.desk import Desk
-    from dshloop.profiles.layer_edit import LayerEdit
+    from dshloop.profiles.edits.desk import Desk
+    from dshloop.profiles.edits.layer_edit import LayerEdit
 
 row_app = new_app("row", "List, show, insert, disable, enable and drop rows.", profile=True)
 app.add_typer(row_app)
@@ -102,7 +102,7 @@ def insert(
     A row that another layer inserts already becomes a patch of it. A row may go without an id;
     no patch can reach it then.
     """
-    from dshloop.profiles.row_edit import insert_row
+    from dshloop.profiles.edits.row_edit import insert_row
 
     run = invocation(ctx)
     new = _new_row(row, row_id, config, disabled)
@@ -118,7 +118,7 @@ def disable(
     ctx: typer.Context, row: RowId, layer: Layer = "profile", dry_run: DryRun = False
 ) -> Result[dict[str, Any]]:
     """Switch a row off."""
-    from dshloop.profiles.edit import disable_row
+    from dshloop.profiles.edits.edit import disable_row
 
     return edited(invocation(ctx), layer, dry_run, _on_row(row, disable_row))
 
@@ -128,7 +128,7 @@ def enable(
     ctx: typer.Context, row: RowId, layer: Layer = "profile", dry_run: DryRun = False
 ) -> Result[dict[str, Any]]:
     """Switch a row on."""
-    from dshloop.profiles.edit import enable_row
+    from dshloop.profiles.edits.edit import enable_row
 
     return edited(invocation(ctx), layer, dry_run, _on_row(row, enable_row))
 
@@ -138,7 +138,7 @@ def drop(
     ctx: typer.Context, row: RowId, layer: Layer = "profile", dry_run: DryRun = False
 ) -> Result[dict[str, Any]]:
     """Take a row out that the layer inserts; a row of another layer is disabled."""
-    from dshloop.profiles.row_edit import drop_row
+    from dshloop.profiles.edits.row_edit import drop_row
 
     return edited(invocation(ctx), layer, dry_run, _on_row(row, drop_row))
 

@@ -1,1 +1,1 @@
-"""The checks of a profile, one module a subject; `dshloop.profiles.check` runs them all."""
+"""The checks of a profile, one module a subject; `dshloop.profiles.checks.check` runs them all."""

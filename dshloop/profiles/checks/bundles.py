@@ -10,11 +10,11 @@ from dshloop.files import BOM, shown
 from dshloop.profiles.bundle import Package, check_patches, read_package, valid_package_name
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import manifest_edit
+from dshloop.profiles.checks.findings import Edit, Finding, Mend
 from dshloop.profiles.checks.subject import Case
-from dshloop.profiles.disabled import disabled_plugins
-from dshloop.profiles.findings import Edit, Finding, Mend
 from dshloop.profiles.layers import Place
 from dshloop.profiles.layout import SCOPE, Manifest
+from dshloop.profiles.plugins.disabled import disabled_plugins
 from dshloop.profiles.row_names import id_text
 from dshloop.profiles.stack import Skipped, find_bundle
 
@@ -177,7 +177,7 @@ def _package(case: Case, name: str) -> Package | None:
 
 def _brought_along(case: Case, name: str) -> Iterator[Finding]:
     """Find packages of dsh's own among a plugin's dependencies, and ranges that aren't met."""
-    from dshloop.profiles.compatibility import is_host
+    from dshloop.profiles.plugins.compatibility import is_host
 
     package = _package(case, name)
     if package is None:
@@ -191,7 +191,7 @@ def _brought_along(case: Case, name: str) -> Iterator[Finding]:
 
 
 def _unmet(case: Case, package: Package, place: Place) -> Iterator[Finding]:
-    from dshloop.profiles.compatibility import exemptions, unmet
+    from dshloop.profiles.plugins.compatibility import exemptions, unmet
 
     if case.engines is None:
         return

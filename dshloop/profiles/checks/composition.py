@@ -8,11 +8,11 @@ from dshloop.dsh_yaml import JsExpr, Value, identity, truthy
 from dshloop.errors import DshloopError
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import remove_item, yaml_edit
+from dshloop.profiles.checks.findings import Finding, Kind, Mend, Severity, where_text
 from dshloop.profiles.checks.names import package_of
 from dshloop.profiles.checks.subject import Case, Steps, UserFile
 from dshloop.profiles.compose import Placed
 from dshloop.profiles.explain import lost_paths
-from dshloop.profiles.findings import Finding, Kind, Mend, Severity, where_text
 from dshloop.profiles.layout import Profile
 from dshloop.profiles.patch import Assignment, Row, Skip
 from dshloop.profiles.row_names import id_text

@@ -8,8 +8,8 @@ from pathlib import Path
 from dshloop.errors import ChangedSinceReadError
 from dshloop.files import shown
 from dshloop.journal import Content
+from dshloop.profiles.checks.findings import Edit, Mend
 from dshloop.profiles.checks.subject import text_of
-from dshloop.profiles.findings import Edit, Mend
 from dshloop.profiles.layout import Manifest, Profile, parse_manifest
 from dshloop.splice import YamlText
 

@@ -13,11 +13,11 @@ from dshloop.journal import Link
 from dshloop.profiles.bundle import valid_package_name, version_in
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.bundles import entry_place
+from dshloop.profiles.checks.findings import Finding, Mend, Severity
 from dshloop.profiles.checks.subject import Case
-from dshloop.profiles.findings import Finding, Mend, Severity
 from dshloop.profiles.layers import Place
 from dshloop.profiles.layout import Manifest
-from dshloop.profiles.lockfile import Locked, read_lock
+from dshloop.profiles.plugins.lockfile import Locked, read_lock
 
 
 def check_installed(case: Case) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def _same_folder(path: Path, target: Path) -> bool:
 
 def _versions(case: Case, name: str, spec: str, locked: Locked | None) -> Iterator[Finding]:
     """Compare the installed version with the range in the manifest and with the lock."""
-    from dshloop.profiles.ranges import accepts, is_exact
+    from dshloop.profiles.plugins.ranges import accepts, is_exact
 
     installed = version_in(case.profile.modules / name)
     if installed is None or spec.startswith("link:"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dshloop.profiles.findings import Kind
+from dshloop.profiles.checks.findings import Kind
 
 # --- patch files ------------------------------------------------------------------------------
 

@@ -13,10 +13,10 @@ from dshloop.errors import DshloopError
 from dshloop.profiles.bundle import read_package
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import remove_item
+from dshloop.profiles.checks.findings import Finding
 from dshloop.profiles.checks.subject import Case
 from dshloop.profiles.compose import Placed
-from dshloop.profiles.findings import Finding
-from dshloop.profiles.inbox import PackageInbox
+from dshloop.profiles.inbox.source import PackageInbox
 from dshloop.profiles.layout import SCOPE, Manifest, Profile
 from dshloop.profiles.patch import Row
 from dshloop.profiles.row_names import id_text

@@ -8,8 +8,8 @@ from dshloop.errors import DshloopError, DshYamlInvalidError, UnreadableFileErro
 from dshloop.files import BOM, shown
 from dshloop.profiles.checks import kinds, surgery
 from dshloop.profiles.checks.edits import text_edit
+from dshloop.profiles.checks.findings import Finding, Kind, Mend
 from dshloop.profiles.checks.subject import Case, UserFile, text_of
-from dshloop.profiles.findings import Finding, Kind, Mend
 from dshloop.profiles.layers import Place
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from dshloop.files import shown
 from dshloop.profiles.checks import kinds
+from dshloop.profiles.checks.findings import Finding
 from dshloop.profiles.checks.subject import Case
+from dshloop.profiles.edits.pins import Pin, fingerprint
 from dshloop.profiles.explain_text import shown_value
-from dshloop.profiles.findings import Finding
 from dshloop.profiles.masking import masked
 from dshloop.profiles.patch import Assignment
-from dshloop.profiles.pins import Pin, fingerprint
 from dshloop.profiles.row_names import id_text
 
 

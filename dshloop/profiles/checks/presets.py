@@ -9,8 +9,8 @@ from dshloop.dsh_yaml import load_document
 from dshloop.errors import DshloopError
 from dshloop.files import shown
 from dshloop.profiles.checks import kinds
+from dshloop.profiles.checks.findings import Finding
 from dshloop.profiles.checks.subject import Case
-from dshloop.profiles.findings import Finding
 from dshloop.profiles.layers import Place
 
 FILE = "agent.cordis.yml"

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from dshloop.dsh_yaml import JsExpr, Value, stringify, truthy
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import yaml_edit
+from dshloop.profiles.checks.findings import Finding, Kind, Mend
 from dshloop.profiles.checks.subject import Case, Steps, UserFile, every_row
-from dshloop.profiles.findings import Finding, Kind, Mend
 from dshloop.profiles.layers import Place
 from dshloop.profiles.row_names import id_text
 

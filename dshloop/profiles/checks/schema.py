@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from dshloop.dsh_yaml import JsExpr, Value, stringify
 from dshloop.profiles.checks import kinds
+from dshloop.profiles.checks.findings import Finding
 from dshloop.profiles.checks.names import plugin_of
 from dshloop.profiles.checks.subject import Case, Schema
-from dshloop.profiles.findings import Finding
 from dshloop.profiles.layout import SCOPE
 from dshloop.profiles.masking import masked
 from dshloop.profiles.patch import Row

@@ -9,9 +9,9 @@ from pathlib import Path
 from dshloop.dsh_yaml import Value, truthy
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import append_patch, yaml_edit
+from dshloop.profiles.checks.findings import Finding, Mend
 from dshloop.profiles.checks.names import plugin_of, runs, value_at
 from dshloop.profiles.checks.subject import Case, Steps
-from dshloop.profiles.findings import Finding, Mend
 from dshloop.profiles.patch import Row
 from dshloop.profiles.row_names import id_text
 

@@ -12,15 +12,15 @@ from dshloop.dsh_yaml import Value, truthy
 from dshloop.errors import DshloopError
 from dshloop.files import decode, read_bytes
 from dshloop.journal import Content
-from dshloop.profiles.changing import content_at
-from dshloop.profiles.compatibility import Engines
+from dshloop.profiles.checks.findings import Dialect
 from dshloop.profiles.compose import Composition, compose
-from dshloop.profiles.findings import Dialect
-from dshloop.profiles.inbox import Inbox
+from dshloop.profiles.edits.pins import Pin
+from dshloop.profiles.inbox.source import Inbox
 from dshloop.profiles.layers import Layer, LayerKind, PatchFile, Place, parse_layer
 from dshloop.profiles.layout import Manifest, Profile, new_manifest, parse_manifest, template_for
 from dshloop.profiles.patch import Composer
-from dshloop.profiles.pins import Pin
+from dshloop.profiles.plugins.changing import content_at
+from dshloop.profiles.plugins.compatibility import Engines
 from dshloop.profiles.stack import Finder, Skipped, bundle_layers
 
 Schema = Mapping[str, Any]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from dshloop.dsh_yaml import Value
 from dshloop.profiles.checks import kinds
+from dshloop.profiles.checks.findings import Finding, Kind
 from dshloop.profiles.checks.names import plugin_of
 from dshloop.profiles.checks.subject import Case, UserFile
-from dshloop.profiles.findings import Finding, Kind
 from dshloop.profiles.layers import Layer, Place
 from dshloop.profiles.masking import REFERENCE
 from dshloop.profiles.patch import Row

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dshloop.profiles.check import Report, check_profile
+from dshloop.profiles.checks.check import Report, check_profile
+from dshloop.profiles.checks.findings import Finding
+from dshloop.profiles.checks.repair import Repair, plan_repair
 from dshloop.profiles.checks.subject import Case
-from dshloop.profiles.findings import Finding
 from dshloop.profiles.layout import Profile
-from dshloop.profiles.repair import Repair, plan_repair
 from tests.profiles.packages import package, places_in, profile_in
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.profiles.compatibility import Engines
 from dshloop.profiles.layout import read_manifest
+from dshloop.profiles.plugins.compatibility import Engines
 from tests.profiles.checks.made import codes, found, profile, repaired
 from tests.profiles.packages import package
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.profiles.inbox import PackageInbox
+from dshloop.profiles.inbox.source import PackageInbox
 from tests.profiles.checks.made import found, profile, repaired, write
 from tests.profiles.packages import package, places_in, profile_in
 

@@ -1,0 +1,1 @@
+"""The bundles that live inside the user's dsh, read from its packages or learned from its dumps."""

@@ -1,0 +1,1 @@
+"""Plugins of a profile: brought in, looked into, moved, switched and taken out."""
