@@ -9,8 +9,8 @@ Usage: dshloop [OPTIONS] COMMAND [ARGS]...
   A community tool, not an official DeepSeek project.
 
 Commands:
-  profile  Show, compose and create DSH profiles.
-  plugin   Add, remove and list the plugins of a profile.
+  profile  Show, edit, check and mend DSH profiles.
+  plugin   Add, update, switch and remove the plugins of a profile.
   session  Run, list and show sessions.
   memory   Remember, recall and manage memories.
   history  List the changes made by dshloop.

@@ -47,8 +47,8 @@ class Verb(NamedTuple):
 
 
 VERBS: dict[str, Verb] = {
-    "profile": Verb("profile", "Show, compose and create DSH profiles."),
-    "plugin": Verb("plugin", "Add, remove and list the plugins of a profile."),
+    "profile": Verb("profile", "Show, edit, check and mend DSH profiles."),
+    "plugin": Verb("plugin", "Add, update, switch and remove the plugins of a profile."),
     "session": Verb("session", "Run, list and show sessions."),
     "memory": Verb("memory", "Remember, recall and manage memories."),
     "history": Verb("history", "List the changes made by dshloop.", alone=True),
