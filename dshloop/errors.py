@@ -663,6 +663,62 @@ class AgentWaitingError(FailedError, LoopDockError):
     hint = "Register what is missing, or correct the entry under `agents` of the dock row."
 
 
+# --- the host ------------------------------------------------------------------------------------
+
+
+class RowFailedError(FailedError):
+    """A row of the profile could not be started; details name row, layer, file and line."""
+
+    code = "ROW_FAILED"
+    hint = "Nothing runs. Mend the row, or switch it off: dshloop profile row disable ROW."
+
+
+class RowConfigInvalidError(FailedError):
+    """A row's config is not what its plugin takes; details name row, layer, file and line."""
+
+    code = "ROW_CONFIG_INVALID"
+    hint = "Mend the value in the line that is named."
+
+
+class AgentFactoryTakenError(RefusedError):
+    """Two rows want to be what makes the agents; there can be one."""
+
+    code = "AGENT_FACTORY_TAKEN"
+    hint = "Switch one of the two rows off: dshloop profile row disable ROW."
+
+
+class AgentFactoryMissingError(FailedError):
+    """An agent was asked for, and no row makes agents."""
+
+    code = "AGENT_FACTORY_MISSING"
+    hint = "The profile needs the row dsh-loop-dock."
+
+
+class ServiceTakenError(RefusedError):
+    """Two rows provide a service of the same name; details name it."""
+
+    code = "SERVICE_TAKEN"
+    hint = "Switch one of the two rows off: dshloop profile row disable ROW."
+
+
+class AgentSetupAbortedError(RefusedError):
+    """An agent was stopped before it was there; nothing of it is left."""
+
+    code = "AGENT_SETUP_ABORTED"
+
+
+class EngineInactiveError(RefusedError):
+    """An agent was asked for after the host had been stopped."""
+
+    code = "ENGINE_INACTIVE"
+
+
+class ToolExistsError(RefusedError):
+    """A tool of this name is registered already; details name it."""
+
+    code = "TOOL_EXISTS"
+
+
 def every_error() -> Iterator[type[DshloopError]]:
     """Yield each error class, parents first, in the order of this module."""
     pending: list[type[DshloopError]] = [DshloopError]
@@ -670,3 +726,48 @@ def every_error() -> Iterator[type[DshloopError]]:
         kind = pending.pop(0)
         yield kind
         pending.extend(kind.__subclasses__())
+
+
+# --- loops.yml, and loops and drivers from elsewhere -------------------------------------------
+
+
+class LoopsFileInvalidError(FailedError):
+    """A loops.yml holds something that is no loop or driver; details name file, line, column."""
+
+    code = "LOOPS_FILE_INVALID"
+    hint = "Mend the line that is named; docs/loops-file.md lists the keys."
+
+
+class LoopImportError(FailedError, LoopDockError):
+    """What an import path leads to can't be imported, or must not be; details say why."""
+
+    code = "LOOP_IMPORT_FAILED"
+    hint = "Install the package into dshloop's environment, or correct MODULE:OBJECT."
+
+
+class RouteNotFoundError(NotFoundError, LoopDockError):
+    """The dock row has no such route, and a removal was asked for."""
+
+    code = "ROUTE_NOT_FOUND"
+    hint = "`dshloop loop explain` shows what is routed; nothing was changed."
+
+
+class AgentNotFoundError(NotFoundError, LoopDockError):
+    """The dock row asks for no agent of this id."""
+
+    code = "AGENT_NOT_FOUND"
+    hint = "`dshloop agent list` lists the agents of the profile."
+
+
+class DockRowMissingError(RefusedError, LoopDockError):
+    """The profile has no dock row that could be edited, and none may be put in unasked."""
+
+    code = "DOCK_ROW_MISSING"
+    hint = "Put one in with --yes, or add the plugin: dshloop plugin add dsh-loop-dock."
+
+
+class ScriptInvalidError(FailedError):
+    """A script of the fake driver holds something wrong; details name file, line, column."""
+
+    code = "SCRIPT_INVALID"
+    hint = "Mend the line that is named; docs/fake-driver.md lists the keys."

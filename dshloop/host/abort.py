@@ -35,3 +35,7 @@ class AbortSignal:
         if self.aborted:
             callback()
         self._callbacks.append(callback)
+
+    def forget(self, callback: Callable[[], object]) -> None:
+        """Have something no longer called on abort."""
+        self._callbacks = [other for other in self._callbacks if other != callback]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dshloop.host.abort import DISPOSED, USER, AbortSignal, Cause
+from dshloop.host.approval import SERVICE as APPROVAL
+from dshloop.host.approval import Approval
+from dshloop.host.hooks import Hooks
 from dshloop.host.inbox import Inbox, Target
+from dshloop.host.prompt import SystemPrompt
+from dshloop.host.tools import Tools
 from dshloop.llm.messages import Message, ModelAdapter
 from dshloop.sessions.session import Session
 from dshloop.sessions.surface import Surface
 from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
+    from dshloop.host.host import Host
     from dshloop.host.turn import Turn
 
 Listener = Callable[[Event], object]
@@ -37,15 +43,28 @@ class AgentOptions:
 class Agent:
     """A conversation that is alive. All methods belong to the event loop it was made in.
 
-    Until `publish`, what it appends is only kept if something follows.
+    Until `publish`, what it appends is only kept if something follows. ``hooks``, ``tools`` and
+    ``prompt`` are its own on top of the host's; they end with it. ``max_parallel`` is how many
+    tools of one message may run at once.
     """
 
     def __init__(
-        self, session: Session, options: AgentOptions, adapters: Mapping[str, ModelAdapter]
+        self,
+        session: Session,
+        options: AgentOptions,
+        adapters: Mapping[str, ModelAdapter],
+        host: Host | None = None,
+        *,
+        max_parallel: int = 10,
     ) -> None:
         self.session = session
         self.options = options
         self.adapters = adapters
+        self.max_parallel = max_parallel
+        self.hooks = Hooks() if host is None else host.hooks.scope()
+        self.tools = Tools() if host is None else host.tools.scope()
+        self.prompt = SystemPrompt() if host is None else host.prompt.scope()
+        self._host = host
         self.inbox = Inbox(self.append)
         self.inbox.restore(session.events)
         self.surface = Surface()
@@ -55,10 +74,13 @@ class Agent:
         self.status: Status = "idle"
         self.requests = 0  # made in this life
         self.fault: Exception | None = None  # what broke the last turn: a log that can't be written
+        self.log_fault: Exception | None = None  # what the log raised last, never a listener
         self._published = False
         self._disposed = False
         self._listeners: list[Listener] = []
         self._idle_callbacks: list[Callable[[], object]] = []
+        self._undo: list[Callable[[], Any]] = []
+        self._ending: list[Callable[[], Awaitable[None]]] = []
         self._signal: AbortSignal | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -80,12 +102,18 @@ class Agent:
         sources: Sequence[int] | None = None,
     ) -> Event:
         """Record one event of this agent and tell the listeners."""
-        event = self.session.append(
-            kind, data, surface_op=surface_op, sources=sources, later=not self._published
-        )
+        try:
+            event = self.session.append(
+                kind, data, surface_op=surface_op, sources=sources, later=not self._published
+            )
+        except Exception as error:
+            self.log_fault = error
+            raise
         self._remember(event)
         for listener in list(self._listeners):
             listener(event)
+        if self._published:
+            self.hooks.emit("session/event", self.session, event)
         return event
 
     def _remember(self, event: Event) -> None:
@@ -97,6 +125,15 @@ class Agent:
         """Have every new event given to ``listener``; call what comes back to end that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def approval(self) -> Approval | None:
+        """Give who may be asked to allow a call."""
+        found: Approval | None = None if self._host is None else self._host.service(APPROVAL)
+        return found
+
+    def undo(self, step: Callable[[], Any]) -> None:
+        """Have something done when the agent has ended; it may be async."""
+        self._undo.append(step)
 
     def on_idle(self, callback: Callable[[], object]) -> None:
         """Have something called each time the agent has nothing left to do."""
@@ -124,6 +161,7 @@ class Agent:
         if wakeup and stopping:
             target = "next-turn"  # the turn that is being aborted takes nothing any more
         self.inbox.insert(target, message, wakeup=wakeup)
+        self.hooks.emit("agent/inbox/inserted", {"agent": self, "message": message})
         if wakeup and self._task is None:
             self._start()
 
@@ -136,18 +174,38 @@ class Agent:
         """Abort the running turn and drop what waits; does nothing to an idle agent."""
         if self.status == "idle" or self._signal is None:
             return
-        if not keep_inbox:
-            self.inbox.clear()
+        dropped = [] if keep_inbox else self.inbox.clear()
         self._signal.abort(cause)
+        for message in dropped:
+            self.hooks.emit("agent/inbox/discarded", {"agent": self, "message": message})
 
     async def dispose(self) -> None:
-        """End this agent: abort, wait, and let go of the session. May be called twice."""
+        """End this agent: abort, wait, and let go of the session. May be called twice.
+
+        Whoever made the agent is told by what `on_end` was given.
+        """
         if self._disposed:
             return
         self.cancel(DISPOSED)
         self._disposed = True
         await self.when_idle()
+        await self._unwind()
         self.session.close()
+
+    def on_end(self, end: Callable[[], Awaitable[None]]) -> None:
+        """Set how whoever made the agent ends it."""
+        self._ending = [end]
+
+    async def end(self) -> None:
+        """End this agent the way its maker does, else by itself."""
+        await (self._ending[0] if self._ending else self.dispose)()
+
+    async def _unwind(self) -> None:
+        while self._undo:
+            result = self._undo.pop()()
+            if hasattr(result, "__await__"):
+                await result
+        self.hooks.close()
 
     def _start(self) -> None:
         """Begin a turn at once, so that it can be aborted from now on, and let it run."""
@@ -155,9 +213,18 @@ class Agent:
 
         self.fault = None
         self._signal = AbortSignal()
-        turn = begin_turn(self, self._signal)
-        self.status = "running"
+        self._become("running")
+        try:
+            turn = begin_turn(self, self._signal)
+        except BaseException:
+            self._signal = None
+            self._become("idle")
+            raise
         self._task = asyncio.get_running_loop().create_task(self._work(turn))
+
+    def _become(self, status: Status) -> None:
+        self.status = status
+        self.hooks.emit("agent/status", {"agent": self, "status": status})
 
     async def _work(self, turn: Turn) -> None:
         from dshloop.host.turn import begin_turn
@@ -170,6 +237,7 @@ class Agent:
         except Exception as fault:
             self.fault = fault
         finally:
-            self.status, self._signal, self._task = "idle", None, None
+            self._signal, self._task = None, None
+            self._become("idle")
             for callback in list(self._idle_callbacks):
                 callback()

@@ -3,51 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from dshloop.errors import SessionExistsError
+from dshloop.errors import AgentSetupAbortedError
+from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent, AgentOptions
-from dshloop.llm.messages import ModelAdapter
+from dshloop.host.host import Host
+from dshloop.host.retry import EVENT as RETRIED
+from dshloop.host.retry import RetryPolicy, retry_listener
 from dshloop.sessions.session import Session
 
+__all__ = ["AgentHandle", "CreateOptions", "Engine", "Host", "ResumeOptions", "Setup"]
+
 Setup = Callable[[Agent], Awaitable[Any] | Any]
-
-
-class SessionSource(Protocol):
-    """Where a host's sessions come from."""
-
-    def create(self, session_id: str, *, cwd: str | None, agent_preset: str | None) -> Session:
-        """Begin a session. Raises SESSION_EXISTS."""
-        ...
-
-    def resume(self, session_id: str) -> Session:
-        """Open a session to go on with it. Raises SESSION_NOT_FOUND and what opening raises."""
-        ...
-
-
-@dataclass(slots=True)
-class Host:
-    """What agents of one process share: their sessions, the model providers, each other."""
-
-    sessions: SessionSource
-    adapters: dict[str, ModelAdapter] = field(default_factory=dict)
-    agents: dict[str, Agent] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)
-    """Ids of agents that are being set up."""
-
-    @contextmanager
-    def reserved(self, session_id: str) -> Iterator[None]:
-        """Keep an id for one agent while it is set up. Raises SESSION_EXISTS when it is taken."""
-        if session_id in self.agents or session_id in self.pending:
-            raise SessionExistsError(f'session "{session_id}" already exists', session=session_id)
-        self.pending.add(session_id)
-        try:
-            yield
-        finally:
-            self.pending.discard(session_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +29,7 @@ class CreateOptions:
     agent_preset: str | None = None
     agent_options: AgentOptions = field(default_factory=AgentOptions)
     setup: Setup | None = None
+    signal: AbortSignal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +39,7 @@ class ResumeOptions:
     resume_session_id: str
     agent_options: AgentOptions = field(default_factory=AgentOptions)
     setup: Setup | None = None
+    signal: AbortSignal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,53 +50,135 @@ class AgentHandle:
     dispose: Callable[[], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
 class Engine:
-    """Creates agents that answer by asking a model provider of the host."""
+    """Creates agents that answer by asking a model provider of the host.
+
+    ``max_parallel`` tools of one message run at once; failed requests are made again as
+    ``retry`` says, without it never.
+    """
+
+    max_parallel: int = 10
+    retry: RetryPolicy | None = None
 
     async def create_agent(self, owner: Host, options: CreateOptions) -> AgentHandle:
-        """Make an agent with a new session. Raises SESSION_EXISTS and what the setup raises."""
+        """Make an agent with a new session.
+
+        Raises SESSION_EXISTS, ENGINE_INACTIVE, AGENT_SETUP_ABORTED and what the setup or a
+        listener on agent/created raises; then nothing of the agent is left.
+        """
         with owner.reserved(options.session_id):
+            _require_wanted(options.session_id, options.signal)
             session = owner.sessions.create(
                 options.session_id, cwd=options.cwd, agent_preset=options.agent_preset
             )
-            return await _bring_up(owner, session, options.agent_options, options.setup)
+            return await self._bring_up(owner, session, options)
 
     async def resume(self, owner: Host, options: ResumeOptions) -> AgentHandle:
-        """Make an agent that goes on with a stored session."""
+        """Make an agent that goes on with a stored session; raises like `create_agent`."""
         with owner.reserved(options.resume_session_id):
+            _require_wanted(options.resume_session_id, options.signal)
             session = owner.sessions.resume(options.resume_session_id)
-            return await _bring_up(owner, session, options.agent_options, options.setup)
+            return await self._bring_up(owner, session, options)
 
+    async def _bring_up(
+        self, owner: Host, session: Session, options: CreateOptions | ResumeOptions
+    ) -> AgentHandle:
+        """Set an agent up, register and announce it; when that fails nothing of it remains."""
+        try:
+            agent = Agent(
+                session, options.agent_options, owner.adapters, owner,
+                max_parallel=self.max_parallel,
+            )  # fmt: skip
+        except BaseException:
+            session.close()
+            raise
+        try:
+            await self._set_up(owner, agent, options)
+        except BaseException:
+            await agent.dispose()
+            raise
+        agent.publish()
+        owner.agents[agent.id] = agent
+        return await _announced(owner, agent)
 
-async def _bring_up(
-    owner: Host, session: Session, options: AgentOptions, setup: Setup | None
-) -> AgentHandle:
-    """Set an agent up and register it; when the setup fails nothing of it remains."""
-    try:
-        agent = Agent(session, options, owner.adapters)
-        if session.resumed:
+    async def _set_up(
+        self, owner: Host, agent: Agent, options: CreateOptions | ResumeOptions
+    ) -> None:
+        if agent.session.resumed:
             agent.append("session/end-seed", {})
-        await _run_setup(agent, setup)
-    except BaseException:
-        session.close()
-        raise
-    agent.publish()
-    owner.agents[agent.id] = agent
+        if self.retry is not None:
+            agent.hooks.on(RETRIED, retry_listener(self.retry))
+        if owner.presets is not None:
+            await owner.presets.mount_for_session(agent)
+        if options.setup is not None:
+            result = await _unless_aborted(owner, agent, options.setup, options.signal)
+            commit = getattr(result, "commit", result)
+            if callable(commit):
+                commit()
+
+
+async def _announced(owner: Host, agent: Agent) -> AgentHandle:
+    """Tell the listeners of a new agent; one that raises on agent/created takes it back."""
+    told: list[str] = []
 
     async def dispose() -> None:
-        owner.agents.pop(agent.id, None)
+        if owner.agents.get(agent.id) is agent:
+            del owner.agents[agent.id]
         await agent.dispose()
+        while told:
+            event = told.pop()
+            about = agent.session if event == "session/disposed" else {"agent": agent}
+            owner.hooks.emit(event, about)
 
+    agent.on_end(dispose)
+    told.append("session/disposed")
+    agent.hooks.emit("session/created", agent.session)
+    told.append("agent/disposed")
+    try:
+        agent.hooks.announce("agent/created", {"agent": agent})
+    except BaseException:
+        await dispose()
+        raise
+    source = "resume" if agent.session.resumed else "startup"
+    agent.hooks.emit("agent/session-start", {"agent": agent, "source": source})
     return AgentHandle(agent, dispose)
 
 
-async def _run_setup(agent: Agent, setup: Setup | None) -> None:
-    """Run a setup, then the commit it may give back."""
-    if setup is None:
-        return
+async def _unless_aborted(
+    owner: Host, agent: Agent, setup: Setup, signal: AbortSignal | None
+) -> Any:
+    """Run a setup; the abort of the caller, or the end of the host, ends it."""
     result = setup(agent)
-    if inspect.isawaitable(result):
-        result = await result
-    commit = getattr(result, "commit", result)
-    if callable(commit):
-        commit()
+    if not inspect.isawaitable(result):
+        return result
+    import asyncio
+
+    task = asyncio.ensure_future(result)
+    owner.stopping.on_abort(task.cancel)
+    if signal is not None:
+        signal.on_abort(task.cancel)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        _require_wanted(agent.id, signal)
+        if owner.stopping.aborted:
+            why = "owner disposed during setup"
+            raise _aborted(agent.id, why) from None
+        raise
+    finally:
+        owner.stopping.forget(task.cancel)
+
+
+def _require_wanted(session_id: str, signal: AbortSignal | None) -> None:
+    """Raise what the caller's signal was aborted with."""
+    if signal is None or signal.cause is None:
+        return
+    reason = signal.cause.get("reason")
+    if isinstance(reason, BaseException):
+        raise reason
+    raise _aborted(session_id, f"aborted by {signal.cause.get('kind', 'its caller')}")
+
+
+def _aborted(session_id: str, why: str) -> AgentSetupAbortedError:
+    return AgentSetupAbortedError(f'agent "{session_id}" setup aborted: {why}', session=session_id)

@@ -46,12 +46,18 @@ class Inbox:
         """Take what a later step of a turn begins with."""
         return self._take("next-step", None)
 
-    def clear(self) -> None:
-        """Drop everything that waits; recorded as cancelled."""
-        for target in self._lists:
-            count = len(self._lists[target])
-            if count:
-                self._splice(target, 0, count, [], outcome="canceled")
+    def clear(self) -> list[Message]:
+        """Drop everything that waits, and give it; recorded as cancelled."""
+        dropped = []
+        for target, waiting in self._lists.items():
+            if waiting:
+                dropped += waiting
+                self._splice(target, 0, len(waiting), [], outcome="canceled")
+        return dropped
+
+    def park(self) -> None:
+        """Let what waits for the next step wait until something else starts a turn."""
+        self._waking.clear()
 
     def restore(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Bring the lists to where a log's splices left them.

@@ -9,7 +9,14 @@ from typing import Any
 
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
-from dshloop.llm.messages import Assembly, Chunk, ModelRequest, assistant_message, failure
+from dshloop.llm.messages import (
+    Assembly,
+    Chunk,
+    ModelAdapter,
+    ModelRequest,
+    assistant_message,
+    failure,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +28,61 @@ class Answer:
     failure: Mapping[str, Any] | None = None
 
 
-async def ask(agent: Agent, signal: AbortSignal, place: Mapping[str, int]) -> Answer:
-    """Ask the agent's model; stream its chunks into the session, then the whole message."""
-    options = agent.options
-    adapter = agent.adapters.get(options.provider or "")
-    if not options.provider or not options.model:
-        return Answer(failure=failure(_no_model(agent.id)))
-    if adapter is None:
-        return Answer(failure=failure(f'there is no model provider "{options.provider}"'))
-    _record_header(agent)
+async def ask(
+    agent: Agent, signal: AbortSignal, place: Mapping[str, int], system: str | None = None
+) -> Answer:
+    """Ask the agent's model; stream its chunks into the session, then the whole message.
+
+    Listeners on agent/request say with what config, those on agent/request-error whether a
+    failed request is made again, in the same step.
+    """
+    about = {"agent": agent, **place, "signal": signal}
+    while True:
+        config = await agent.hooks.waterfall("agent/request", about, last=lambda: _config(agent))
+        config = config if isinstance(config, Mapping) else {}
+        provider, model = config.get("provider"), config.get("model")
+        if not provider or not model:
+            return Answer(failure=failure(_no_model(agent.id)))
+        adapter = agent.adapters.get(provider)
+        if adapter is None:
+            return Answer(failure=failure(f'there is no model provider "{provider}"'))
+        if signal.aborted:
+            return Answer()
+        answer = await _request(agent, adapter, _Asked(config, place, system), signal)
+        if answer.failure is None or signal.aborted:
+            return answer
+        event = {**about, "provider": provider, "failure": answer.failure}
+        verdict = await agent.hooks.waterfall("agent/request-error", event, last=lambda: None)
+        if not isinstance(verdict, Mapping) or verdict.get("kind") != "retry" or signal.aborted:
+            return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    config: Mapping[str, Any]
+    place: Mapping[str, int]
+    system: str | None
+
+
+async def _request(
+    agent: Agent, adapter: ModelAdapter, asked: _Asked, signal: AbortSignal
+) -> Answer:
+    config = asked.config
+    tools = [tool.as_json() for tool in agent.tools.offered]
+    _record_header(agent, asked, tools)
     request = ModelRequest(
-        provider=options.provider,
-        model=options.model,
-        system=options.system,
+        provider=config["provider"],
+        model=config["model"],
+        system=asked.system,
         messages=agent.surface.messages(),
-        max_tokens=options.max_tokens,
+        tools=tools,
+        max_tokens=config.get("maxTokens"),
+        reasoning_effort=config.get("reasoningEffort"),
+        temperature=config.get("temperature"),
+        stop=config.get("stop") or (),
+        session_id=agent.id,
     )
-    exchange = _Exchange(agent, place)
+    exchange = _Exchange(agent, asked.place, config["provider"], config["model"])
     error = await exchange.run(adapter.stream(request), signal)
     return exchange.conclude(error, aborted=signal.aborted)
 
@@ -46,6 +91,8 @@ async def ask(agent: Agent, signal: AbortSignal, place: Mapping[str, int]) -> An
 class _Exchange:
     agent: Agent
     place: Mapping[str, int]
+    provider: str
+    model: str
     assembly: Assembly = field(default_factory=Assembly)
     chunks: list[int] = field(default_factory=list)
     error: Mapping[str, Any] | None = None
@@ -97,8 +144,7 @@ class _Exchange:
         return Answer(calls=() if cut else calls, cut=cut)
 
     def _record(self, content: Sequence[Any], *, interrupted: bool = False) -> None:
-        options = self.agent.options
-        message = assistant_message(content, options.provider or "", options.model or "")
+        message = assistant_message(content, self.provider, self.model)
         data: dict[str, Any] = {**self.place, "message": message}
         if self.assembly.usage is not None:
             data["usage"] = self.assembly.usage
@@ -107,22 +153,34 @@ class _Exchange:
         self.agent.append("assistant/message", data, sources=self.chunks)
 
 
-def _record_header(agent: Agent) -> None:
-    """Record what the request is made with, as far as it isn't known from the last one."""
+_CONFIG = ("provider", "model", "reasoningEffort", "temperature", "maxTokens", "stop")
+
+
+def _config(agent: Agent) -> dict[str, Any]:
+    """Give the config that the agent's own options make."""
     options = agent.options
     config: dict[str, Any] = {"provider": options.provider, "model": options.model}
     if options.reasoning_effort is not None:
         config["reasoningEffort"] = options.reasoning_effort
     if options.max_tokens is not None:
         config["maxTokens"] = options.max_tokens
+    return config
+
+
+def _record_header(agent: Agent, asked: _Asked, tools: list[dict[str, Any]]) -> None:
+    """Record what the request is made with, as far as it isn't known from the last one."""
+    given = asked.config
+    config = {key: given[key] for key in _CONFIG if given.get(key) is not None}
     header: dict[str, Any] = {"config": config}
-    if options.system is not None:
-        header["system"] = options.system
+    if asked.system is not None:
+        header["system"] = asked.system
+    if tools:
+        header["tools"] = tools
     agent.requests += 1
     reason = _header_reason(agent, header)
     if reason is not None:
         agent.append("request/header", {"header": header, "reason": reason})
-    context = {"provider": options.provider, "model": options.model}
+    context = {"provider": config["provider"], "model": config["model"]}
     if agent.latest.get("request/context") != context:
         agent.append("request/context", context)
 

@@ -21,6 +21,10 @@ class ModelRequest:
     messages: Sequence[Message] = ()
     tools: Sequence[Mapping[str, Any]] = ()
     max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    temperature: float | None = None
+    stop: Sequence[str] = ()
+    session_id: str | None = None
 
 
 class ModelAdapter(Protocol):

@@ -1,0 +1,55 @@
+"""Calls that somebody has to allow: the question and its answer, both recorded (dsh-sessions 5)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from dshloop.host.agent import Agent
+    from dshloop.host.tools import Execution
+
+SERVICE = "approval"
+ALLOWED = "allowed-once"
+_OUTCOMES = frozenset({ALLOWED, "rejected", "cancelled", "unavailable"})
+
+
+class Approval(Protocol):
+    """Asks whoever may allow a call."""
+
+    def ask(self, execution: Execution, reason: str | None) -> Awaitable[str | None]:
+        """Give allowed-once, rejected or cancelled; None or unavailable when nobody answers."""
+        ...
+
+
+async def is_allowed(
+    agent: Agent, execution: Execution, reason: str | None, approval: Approval | None
+) -> bool:
+    """Ask about a call; without somebody to ask, or an answer, it is refused."""
+    if approval is None:
+        return False
+    asked: dict[str, Any] = {"id": str(uuid.uuid4()), "toolName": execution.name}
+    asked["callId"] = execution.call_id
+    if reason is not None:
+        asked["reason"] = reason
+    agent.append("approval/asked", asked)
+    outcome = await _answer(approval, execution, reason)
+    if execution.signal.aborted and outcome != ALLOWED:
+        outcome = "cancelled"
+    agent.append("approval/decided", {"id": asked["id"], "outcome": outcome})
+    return outcome == ALLOWED
+
+
+async def _answer(approval: Approval, execution: Execution, reason: str | None) -> str:
+    try:
+        outcome = await approval.ask(execution, reason)
+    except Exception:  # whoever asks is broken: nobody has answered
+        return "unavailable"
+    return outcome if outcome in _OUTCOMES else "unavailable"
+
+
+def reason_of(decision: Mapping[str, Any]) -> str | None:
+    """Give the reason that comes with a decision."""
+    reason = decision.get("reason")
+    return reason if isinstance(reason, str) and reason else None
