@@ -673,6 +673,13 @@ class RowFailedError(FailedError):
     hint = "Nothing runs. Mend the row, or switch it off: dshloop profile row disable ROW."
 
 
+class PluginContractError(FailedError):
+    """What an installed package offers as a plugin is none."""
+
+    code = "PLUGIN_CONTRACT"
+    hint = "A plugin is a class with `name`, `Config` and `async apply(host, config)`."
+
+
 class RowConfigInvalidError(FailedError):
     """A row's config is not what its plugin takes; details name row, layer, file and line."""
 

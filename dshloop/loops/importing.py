@@ -1,0 +1,161 @@
+"""Objects by import path, and the loops and drivers they stand for (design 4).
+
+Only what is installed is imported: nothing under the working directory, unless a distribution
+or a folder of site packages owns it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dshloop.errors import DshloopError, InvalidLoopDefinitionError, LoopImportError
+from dshloop.loops.names import is_object
+from dshloop.loops.registry import Driver, Loop, read_driver, read_loop
+
+_DRIVER = "{} is no driver: it lacks createAgent(ownerCtx, options) or resume(ownerCtx, options)"
+_KEPT = ("kind", "setup", "driver", "provider", "model", "label", "description")
+
+
+def load_object(target: str) -> Any:
+    """Import what MODULE:OBJECT names. Raises LOOP_IMPORT_FAILED, whatever the module raises."""
+    module, _, name = target.partition(":")
+    _require_installed(target, module)
+    try:
+        found: Any = __import__(module, fromlist=["_"])
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as fault:
+        raise _failed(target, f"{type(fault).__name__}: {fault}") from fault
+    return found
+
+
+def load_loop(loop_id: str, target: str) -> Loop:
+    """Give the loop of an import path: an instance, a class, or a factory ``(config) -> loop``.
+
+    One that has no id gets `loop_id`. Raises LOOP_IMPORT_FAILED, INVALID_LOOP_DEFINITION for what
+    is none or has another id, INVALID_LOOP_ID.
+    """
+    made = _made(target, load_object(target), _is_loop)
+    loop = read_loop(_with_id(loop_id, made))
+    if loop.id != loop_id:
+        raise InvalidLoopDefinitionError(
+            f'{target} gives loop "{loop.id}", but is registered as "{loop_id}"',
+            hint=f"Register it as {loop.id}.",
+            loop=loop_id,
+            target=target,
+        )
+    return loop
+
+
+def load_driver(target: str) -> Driver:
+    """Give the driver of an import path: an instance, a class, or a factory ``(config)``.
+
+    Raises LOOP_IMPORT_FAILED and INVALID_DRIVER.
+    """
+    made = _made(target, load_object(target), lambda found: _member(found, "resume") is not None)
+    return read_driver(made, _DRIVER.format(target))
+
+
+def _made(target: str, found: Any, is_it: Callable[[Any], bool]) -> Any:
+    """Call classes and factories, with an empty config where they take one."""
+    if not inspect.isclass(found) and (is_it(found) or not callable(found)):
+        return found
+    try:
+        return found({}) if _takes_config(found) else found()
+    except DshloopError:
+        raise
+    except Exception as fault:
+        raise _failed(target, f"{type(fault).__name__}: {fault}") from fault
+
+
+def _is_loop(found: Any) -> bool:
+    return isinstance(found, Loop) or _member(found, "kind") is not None
+
+
+def _member(found: Any, name: str) -> Any:
+    return found.get(name) if is_object(found) else getattr(found, name, None)
+
+
+def _takes_config(found: Any) -> bool:
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(parameter.kind in kinds for parameter in parameters)
+
+
+def _with_id(loop_id: str, made: Any) -> Any:
+    if made is None or _member(made, "id") is not None:
+        return made
+    if is_object(made):
+        return {**made, "id": loop_id}
+    makers = ("create_agent", "resume")
+    found: Mapping[str, Any] = {
+        name: value
+        for name in (*_KEPT, *makers)
+        if (value := getattr(made, name, None)) is not None
+    }
+    return {**found, "id": loop_id}
+
+
+# --- what may be imported ------------------------------------------------------------------------
+
+
+def _require_installed(target: str, module: str) -> None:
+    from importlib.util import find_spec
+
+    top = module.partition(".")[0]
+    try:
+        spec = None if top in sys.modules else find_spec(top)
+    except (ImportError, ValueError) as fault:
+        raise _failed(target, str(fault)) from fault
+    if top in sys.modules:
+        origin = getattr(sys.modules[top], "__file__", None)
+    elif spec is None:
+        raise _failed(target, f"there is no module {top}")
+    else:
+        origin = spec.origin or next(iter(spec.submodule_search_locations or ()), None)
+    if origin is not None and not _is_installed(Path(origin)):
+        raise _failed(target, f"{origin} is under the working directory and not installed")
+
+
+def _is_installed(origin: Path) -> bool:
+    """Whether a file may be imported; the slow question is only asked of suspects."""
+    try:
+        here = Path.cwd().resolve()
+    except OSError:
+        return True
+    origin = origin.resolve()
+    if not origin.is_relative_to(here):
+        return True
+    return any(origin.is_relative_to(folder) for folder in _installed_folders())
+
+
+def _installed_folders() -> Iterator[Path]:
+    """Give the folders of site packages, then those of projects installed as editable."""
+    import sysconfig
+
+    for name in ("purelib", "platlib", "stdlib"):
+        yield Path(sysconfig.get_path(name)).resolve()
+    yield from _editable_folders()
+
+
+def _editable_folders() -> Iterator[Path]:
+    import json
+    from importlib.metadata import distributions
+    from urllib.parse import unquote, urlsplit
+
+    for distribution in distributions():
+        text = distribution.read_text("direct_url.json")
+        about = json.loads(text) if text else {}
+        if about.get("dir_info", {}).get("editable"):
+            yield Path(unquote(urlsplit(about["url"]).path)).resolve()
+
+
+def _failed(target: str, cause: str) -> LoopImportError:
+    return LoopImportError(f"can't import {target}: {cause}", target=target, cause=cause)
