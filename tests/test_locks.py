@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -305,26 +306,27 @@ def test_dsh_lock_works_without_nameless_files(
     take_and_release(tmp_path)
 
 
-@pytest.fixture
+@contextmanager
 def full_disk() -> Iterator[None]:
-    """Let no file grow, as on a full disk."""
+    """Let no file grow, as on a full disk; not even pytest's own output, so not for long."""
     resource = pytest.importorskip("resource", reason="the system has no limits of file sizes")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.usefixtures("full_disk")
 def test_dsh_lock_on_a_full_disk_leaves_nothing_that_blocks_dsh(tmp_path: Path) -> None:
-    with pytest.raises(WriteFailedError), locks.hold_dsh(tmp_path / "package.json", command="x"):
-        pass
+    with full_disk(), pytest.raises(WriteFailedError):  # noqa: SIM117
+        with locks.hold_dsh(tmp_path / "package.json", command="x"):
+            pass
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("full_disk")
 def test_lock_is_held_on_a_full_disk_though_its_owner_is_not_told(tmp_path: Path) -> None:
     path = tmp_path / "a.lock"
-    with locks.hold(path, command="x"):
+    with full_disk(), locks.hold(path, command="x"):
         assert locks.owner_of(path) is not None
     assert locks.owner_of(path) is None
