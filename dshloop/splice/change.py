@@ -28,6 +28,11 @@ class Edit:
             return without_value(value, self.path)
         return with_item(value, self.path, self.index, self.value)
 
+    def covers(self, other: Edit) -> bool:
+        """Tell whether nothing of another edit is left once this one is made."""
+        inside = tuple(other.path[: len(self.path)]) == tuple(self.path)
+        return inside and self.kind != "insert"
+
     def neighbours(self, depth: int, count: int) -> tuple[int, int] | None:
         """Say which of `count` items of the list `depth` steps down the path the edit touches."""
         if depth == len(self.path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from functools import cached_property
 
 from dshloop.dsh_yaml import Document, Value, load_document
@@ -12,7 +13,7 @@ from dshloop.splice.change import Edit, Path, as_read, with_value
 from dshloop.splice.ending import add_last_item
 from dshloop.splice.entries import insert_item, insert_key, remove_entry
 from dshloop.splice.habits import learn_habits
-from dshloop.splice.page import Cut, Page, spliced
+from dshloop.splice.page import Cut, Page, overlapping, spliced
 from dshloop.splice.replace import fill, replace
 from dshloop.splice.same import same
 from dshloop.splice.window import Window, find_window
@@ -75,6 +76,36 @@ class YamlText:
             here = here[step]
         return self.insert(path, len(here) if isinstance(here, list) else 0, value)
 
+    def edited(self, edits: Sequence[Edit]) -> YamlText:
+        """Make many edits, of which each holds for what those before it made.
+
+        When they go from the end of the document to its beginning, they are made on one text and
+        read back once; where some touch the same bytes, in as few steps as that takes.
+        """
+        if len(edits) < 2:
+            return self._edited(edits[0]) if edits else self
+        new = self._at_once(edits)
+        if new is not None:
+            return new
+        half = len(edits) // 2
+        return self.edited(edits[:half]).edited(edits[half:])
+
+    def _at_once(self, edits: Sequence[Edit]) -> YamlText | None:
+        cuts: list[Cut] = []
+        wanted = self.value
+        for edit in edits:
+            habits = learn_habits(self.document, edit.path, portable=self.portable)
+            try:
+                cuts = [*_cuts(self._page, self.value, edit, habits), *cuts]
+            except (SpliceRefusedError, LookupError, TypeError):
+                return None  # made one by one, the one at fault says why
+            wanted = edit.of(wanted)
+        if overlapping(cuts):
+            return None
+        text = spliced(self._bare, cuts)
+        read = _read(text, self.source)
+        return self._with(text, read) if read and same(wanted, read.value) else None
+
     @cached_property
     def _page(self) -> Page:
         return Page(self._bare, load_spans(self._bare, source=self.source))
@@ -125,6 +156,11 @@ class YamlText:
 
 def _make(page: Page, value: Value, edit: Edit, habits: Habits) -> str:
     """Give the text after an edit; KeyError or SPLICE_REFUSED when it can't be made."""
+    return spliced(page.text, _cuts(page, value, edit, habits))
+
+
+def _cuts(page: Page, value: Value, edit: Edit, habits: Habits) -> list[Cut]:
+    """Plan an edit. Errors as of `_make`."""
     places = page.follow(edit.path)
     left = edit.path[len(places) - 1 :]
     for step in edit.path[: len(places) - 1]:
@@ -133,22 +169,19 @@ def _make(page: Page, value: Value, edit: Edit, habits: Habits) -> str:
     if edit.kind == "insert":
         if left or not isinstance(value, list | None):
             raise page.refusal(place.node.start, "it is no list")
-        return spliced(page.text, insert_item(page, place, edit.index, edit.value, habits))
+        return insert_item(page, place, edit.index, edit.value, habits)
     if edit.kind == "unset":
         if left or not edit.path:
             raise KeyError(".".join(map(str, edit.path)))
-        return spliced(page.text, remove_entry(page, place, places[-2], habits))
+        return remove_entry(page, place, places[-2], habits)
     if not left:
-        return spliced(page.text, replace(page, place, edit.value, habits))
+        return replace(page, place, edit.value, habits)
     _require_map(page, place.node, value, left[0])
     inner = with_value(None, left[1:], edit.value)
-    cuts: list[Cut]
     if place.node.entries:
-        cuts = insert_key(page, place, str(left[0]), inner, habits)
-    else:
-        put = replace if place.holder is None else fill
-        cuts = put(page, place, {str(left[0]): inner}, habits)
-    return spliced(page.text, cuts)
+        return insert_key(page, place, str(left[0]), inner, habits)
+    put = replace if place.holder is None else fill
+    return put(page, place, {str(left[0]): inner}, habits)
 
 
 def _require_map(page: Page, node: Span, value: Value, key: str | int) -> None:

@@ -91,7 +91,11 @@ def _add_below(page: Page, node: Span, index: int, lines: list[str], habits: Hab
     """Plan lines behind the entry before `index` and the comments inside its block."""
     margin = column(page.text, node.content)
     at = block_end(page.text, node.entries[index - 1].end, margin)
-    return [Cut(at, at, below(lines, margin, habits))]
+    added, newline = below(lines, margin, habits), habits.newline
+    if page.text.startswith(newline, at):  # whole lines, so that the entry before may go as well
+        at += len(newline)
+        added = added.removeprefix(newline) + newline
+    return [Cut(at, at, added)]
 
 
 def _airy(text: str, node: Span) -> bool:

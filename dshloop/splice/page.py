@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from dshloop.dsh_yaml.spans import Entry, Span, Spans
@@ -153,3 +154,9 @@ def spliced(text: str, cuts: Sequence[Cut]) -> str:
         parts += [text[at : cut.start], cut.text]
         at = cut.end
     return "".join([*parts, text[at:]])
+
+
+def overlapping(cuts: Sequence[Cut]) -> bool:
+    """Tell whether two of the cuts take the same bytes."""
+    ordered = sorted(cuts, key=lambda cut: (cut.start, cut.end))
+    return any(after.start < cut.end for cut, after in pairwise(ordered))

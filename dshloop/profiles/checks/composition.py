@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dshloop.dsh_yaml import JsExpr, Value, identity, truthy
 from dshloop.errors import DshloopError
 from dshloop.profiles.checks import kinds
-from dshloop.profiles.checks.edits import remove_item, yaml_edit
+from dshloop.profiles.checks.edits import remove_item, yaml_mend
 from dshloop.profiles.checks.findings import Finding, Kind, Mend, Severity, where_text
 from dshloop.profiles.checks.names import package_of
 from dshloop.profiles.checks.subject import Case, Steps, UserFile
@@ -18,7 +18,8 @@ from dshloop.profiles.patch import Assignment, Row, Skip
 from dshloop.profiles.row_names import id_text
 from dshloop.profiles.rows import inserted_rows
 from dshloop.profiles.stack import bundle_layers
-from dshloop.splice import YamlText, same
+from dshloop.splice import Edit as Splice
+from dshloop.splice import same
 
 _SKIPS: dict[str, Kind] = {
     "row-missing": kinds.PATCH_TARGET_MISSING,
@@ -104,8 +105,8 @@ def _as_override(case: Case, first: Row, second: Row) -> Mend | None:
     if not new:
         return remove_item(file.path, steps, "take the second insert out")
     patch = {"id": original["id"], **new}
-    edit = yaml_edit(file.path, lambda text: _replace_insert(text, steps, patch))
-    return Mend(file.path, "turn the second insert into a patch with its id", edit, steps)
+    what = "turn the second insert into a patch with its id"
+    return yaml_mend(file.path, what, steps, lambda value: _replace_insert(value, steps, patch))
 
 
 def _one_plugin(case: Case, first: Row, second: Row) -> bool:
@@ -117,13 +118,13 @@ def _one_plugin(case: Case, first: Row, second: Row) -> bool:
     return isinstance(name, str) and place is not None and package_of(name)[0] == place.label
 
 
-def _replace_insert(text: YamlText, steps: Steps, patch: dict[str, Value]) -> YamlText:
+def _replace_insert(value: Value, steps: Steps, patch: dict[str, Value]) -> list[Splice]:
     """Take one row out of an insert and put a patch behind it, or in its place when alone."""
     number = steps[0]
     assert isinstance(number, int)
-    if len(steps) == 3 and len(text.value[number]["insert"]) == 1:
-        return text.insert((), number + 1, patch).unset((number,))
-    return text.insert((), number + 1, patch).unset(steps)
+    if len(steps) == 3 and len(value[number]["insert"]) == 1:
+        return [Splice("set", (number,), patch)]
+    return [Splice("insert", (), patch, number + 1), Splice("unset", steps)]
 
 
 def _at(file: UserFile, steps: Steps) -> Row:

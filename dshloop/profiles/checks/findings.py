@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from dshloop.dsh_yaml import Value
 from dshloop.journal import Content
 from dshloop.profiles.layers import Place
+from dshloop.splice import Edit as Splice
 
 Severity = Literal["error", "warning", "info"]
 Dialect = Literal["012", "021"]
 """Which dsh judges: 0.1.2 ends at faults that 0.2.1 warns of and goes on."""
 
 Edit: TypeAlias = Callable[[Content], Content]
+Splices: TypeAlias = Callable[[Value], Sequence[Splice]]
+"""What a YAML file holds at that time -> the edits of it, the last place first."""
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
@@ -42,13 +46,15 @@ class Kind:
 class Mend:
     """An edit of one file; `at` is the place in it that the edit takes, () for all of it.
 
-    `edit` gets the content at that time and gives the new one (None: the path goes).
+    `edit` gets the content at that time and gives the new one (None: the path goes). `splices`
+    is the same as edits of a YAML text, so that many mends of one file are made at once.
     """
 
     path: Path
     what: str
     edit: Edit
     at: tuple[str | int, ...] = ()
+    splices: Splices | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,8 @@ from dshloop.files import shown
 from dshloop.journal import Change, Content, Plan
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.check import Report, check_profile
-from dshloop.profiles.checks.findings import Finding, Mend
+from dshloop.profiles.checks.edits import yaml_edit
+from dshloop.profiles.checks.findings import Finding
 from dshloop.profiles.checks.subject import Case, Files
 from dshloop.profiles.layers import parse_layer
 from dshloop.profiles.plugins.changing import content_at
@@ -53,13 +54,10 @@ def plan_repair(case: Case, *, safe_only: bool = False) -> Repair:
         chosen = list(_one_round(report.findings, safe_only, refused))
         if not chosen:
             break
-        for finding in chosen:
-            assert finding.mend is not None
-            try:
-                files = _mended(case, files, finding, finding.mend)
-                mended.append(finding)
-            except (DshloopError, LookupError):
-                refused.add(finding.identity)
+        for group in _by_file(chosen):
+            files, made = _mended(case, files, group)
+            mended += made
+            refused |= {finding.identity for finding in group if finding not in made}
         report = check_profile(replace(case, files=files))
     changes = [
         Change(path, _on_disk(case, path), content)
@@ -105,16 +103,43 @@ def _place_in_file(finding: Finding) -> tuple[str, tuple[tuple[bool, Any], ...]]
     return str(finding.mend.path), steps
 
 
-def _mended(case: Case, files: Files, finding: Finding, mend: Mend) -> Files:
-    """Give the files with one mend made; raises where it can't be, or does nothing."""
-    before = _now(case, files, mend.path)
-    after = mend.edit(before)
+def _by_file(chosen: Sequence[Finding]) -> list[list[Finding]]:
+    """Put together what is spliced into one file; every other mend stands alone."""
+    groups: dict[Any, list[Finding]] = {}
+    for finding in chosen:
+        assert finding.mend is not None
+        key = finding.mend.path if finding.mend.splices else id(finding)
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
+
+
+def _mended(case: Case, files: Files, group: Sequence[Finding]) -> tuple[Files, Sequence[Finding]]:
+    """Give the files with the mends of one file made at once, and the mends that could be made.
+
+    When they can't be made together, or it changes nothing, each half is tried by itself.
+    """
+    try:
+        return _made(case, files, group), group
+    except (DshloopError, LookupError):
+        if len(group) == 1:
+            return files, ()
+    half = len(group) // 2
+    files, first = _mended(case, files, group[:half])
+    files, second = _mended(case, files, group[half:])
+    return files, [*first, *second]
+
+
+def _made(case: Case, files: Files, group: Sequence[Finding]) -> Files:
+    mends = [finding.mend for finding in group if finding.mend is not None]
+    path, before = mends[0].path, _now(case, files, mends[0].path)
+    together = yaml_edit(path, [mend.splices for mend in mends if mend.splices])
+    after = together(before) if mends[0].splices else mends[0].edit(before)
     if after == before:
-        raise LookupError("the mend changes nothing")
-    if _is_patch_file(case, mend.path) and finding.kind not in _MAY_STAY_BROKEN:
+        raise LookupError("the mends change nothing")
+    if _is_patch_file(case, path) and group[0].kind not in _MAY_STAY_BROKEN:
         assert isinstance(after, bytes)
-        parse_layer(after, shown(mend.path), path=mend.path)
-    return files.with_content(mend.path, after)
+        parse_layer(after, shown(path), path=path)
+    return files.with_content(path, after)
 
 
 def _is_patch_file(case: Case, path: Path) -> bool:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from dshloop.dsh_yaml import JsExpr, Value, stringify, truthy
 from dshloop.profiles.checks import kinds
-from dshloop.profiles.checks.edits import yaml_edit
+from dshloop.profiles.checks.edits import set_value
 from dshloop.profiles.checks.findings import Finding, Kind, Mend
 from dshloop.profiles.checks.subject import Case, Steps, UserFile, every_row
 from dshloop.profiles.layers import Place
@@ -120,8 +120,8 @@ def _inserted(file: UserFile, row: dict[str, Value], steps: Steps) -> Iterator[F
         why = f"the row of {name if isinstance(name, str) else 'no name'} has no id"
         yield _finding(kinds.ROW_ID_MISSING, file, row, None, why)
     if name == "cordis:group" and not truthy(row.get("group")):
-        edit = yaml_edit(file.path, lambda text: text.set((*steps, "group"), value=True))
-        mend = Mend(file.path, "mark the group with `group: true`", edit, steps)
+        what = "mark the group with `group: true`"
+        mend = set_value(file.path, what, (*steps, "group"), value=True)
         why = "the group is not marked, so its rows can't be patched"
         yield _finding(kinds.GROUP_UNMARKED, file, row, None, why, mend=mend)
     marked = name == "cordis:group" or truthy(row.get("group"))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from pathlib import Path
 
 from dshloop.dsh_yaml import Value, truthy
 from dshloop.profiles.checks import kinds
-from dshloop.profiles.checks.edits import append_patch, yaml_edit
+from dshloop.profiles.checks.edits import append_patch, set_value
 from dshloop.profiles.checks.findings import Finding, Mend
 from dshloop.profiles.checks.names import plugin_of, runs, value_at
-from dshloop.profiles.checks.subject import Case, Steps
+from dshloop.profiles.checks.subject import Case
 from dshloop.profiles.patch import Row
 from dshloop.profiles.row_names import id_text
 
@@ -75,7 +74,7 @@ def _disabling(case: Case, row: Row) -> Mend | None:
     for change in reversed(case.composition.history(row, "disabled")):
         file = case.user_file(change.patch.layer)
         if file is not None:
-            return _setting(file.path, (change.patch.number - 1, "disabled"), True, what)
+            return set_value(file.path, what, (change.patch.number - 1, "disabled"), value=True)
     return append_patch(case.profile.patch, {"id": row["id"], "disabled": True}, what)
 
 
@@ -161,11 +160,7 @@ def _mapping(case: Case, mapped: dict[str, Value], old: str, new: str) -> Mend |
     if found is None:
         return None
     file, steps = found
-    return _setting(file.path, (*steps, new), mapped[old], f"map {new} like {old}")
-
-
-def _setting(path: Path, steps: Steps, value: Value, what: str) -> Mend:
-    return Mend(path, what, yaml_edit(path, lambda text: text.set(steps, value)), steps)
+    return set_value(file.path, f"map {new} like {old}", (*steps, new), mapped[old])
 
 
 def _named(row: Row) -> str:
