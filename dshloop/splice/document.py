@@ -92,9 +92,10 @@ class YamlText:
 
     def _at_once(self, edits: Sequence[Edit]) -> YamlText | None:
         cuts: list[Cut] = []
+        layouts: dict[int, dict[str, int]] = {}
         wanted = self.value
         for edit in edits:
-            habits = learn_habits(self.document, edit.path, portable=self.portable)
+            habits = learn_habits(self.document, edit.path, portable=self.portable, known=layouts)
             try:
                 cuts = [*_cuts(self._page, self.value, edit, habits), *cuts]
             except (SpliceRefusedError, LookupError, TypeError):

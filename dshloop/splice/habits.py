@@ -11,8 +11,18 @@ _LOOK_AT = 200
 """How many maps and lists are looked at around one place."""
 
 
-def learn_habits(document: Document, path: Path, *, portable: bool = False) -> Habits:
-    """Learn the layout from what is nearest to a path: the maps and lists around it first."""
+def learn_habits(
+    document: Document,
+    path: Path,
+    *,
+    portable: bool = False,
+    known: dict[int, dict[str, int]] | None = None,
+) -> Habits:
+    """Learn the layout from what is nearest to a path: the maps and lists around it first.
+
+    `known` keeps what was learned of each of them, for the next edit of this document.
+    """
+    known = {} if known is None else known
     holders = []
     inner = document.value
     for step in (*path, None):
@@ -22,13 +32,16 @@ def learn_habits(document: Document, path: Path, *, portable: bool = False) -> H
         inner = _member(inner, step)
     found: dict[str, int] = {}
     for holder in reversed(holders):
-        _learn(document, holder, found)
+        if id(holder) not in known:
+            known[id(holder)] = _learn(document, holder)
+        found = {**known[id(holder)], **found}
         if len(found) == 3:
             break
     return Habits(newline_of(document.text.text), portable=portable, **found)
 
 
-def _learn(document: Document, holder: Value, found: dict[str, int]) -> None:
+def _learn(document: Document, holder: Value) -> dict[str, int]:
+    found: dict[str, int] = {}
     pending, seen = [holder], 0
     while pending and len(found) < 3 and seen < _LOOK_AT:
         current = pending.pop(0)
@@ -38,6 +51,7 @@ def _learn(document: Document, holder: Value, found: dict[str, int]) -> None:
             if isinstance(inner, dict | list):
                 _learn_one(document, current, key, inner, found)
                 pending.append(inner)
+    return found
 
 
 def _learn_one(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dshloop.dsh_yaml import JsExpr
 from dshloop.errors import SpliceRefusedError
-from dshloop.splice import YamlText
+from dshloop.splice import Edit, YamlText
 
 TEMPLATE = """\
 # Your patch layer
@@ -190,3 +192,32 @@ def test_a_bare_dash_that_reaches_out_of_its_list_is_refused() -> None:
     assert YamlText(text).value == [[1, None, 3]]
     with pytest.raises(SpliceRefusedError):
         YamlText(text).unset((0, 1))
+
+
+@given(st.integers(2, 12), st.data())
+def test_many_edits_at_once_are_what_they_are_one_by_one(count: int, data: st.DataObject) -> None:
+    items = "".join(f"- id: r{number} # c{number}\n  k: {number}\n" for number in range(count))
+    text = YamlText(data.draw(st.sampled_from(["", "# head\n", "---\n"])) + items)
+    edits: list[Edit] = []
+    for number in reversed(range(count)):
+        kind = data.draw(st.sampled_from(["keep", "set", "unset", "drop", "insert", "both"]))
+        if kind in ("insert", "both"):
+            edits.append(Edit("insert", (), {"id": f"new{number}"}, number + 1))
+        if kind in ("drop", "both"):
+            edits.append(Edit("unset", (number,)))
+        elif kind in ("set", "unset"):
+            edits.append(Edit(kind, (number, "k"), "v" if kind == "set" else None))
+    one_by_one = text
+    for edit in edits:
+        one_by_one = YamlText(one_by_one.text).edited([edit])
+    assert text.edited(edits).value == one_by_one.value
+    kept = [n for n in range(count) if all(edit.path[:1] != (n,) for edit in edits)]
+    made = text.edited(edits).text
+    assert all(f"- id: r{number} # c{number}\n  k: {number}\n" in made for number in kept)
+
+
+def test_edits_of_the_same_bytes_are_made_one_after_the_other() -> None:
+    text = YamlText("- {a: 1, b: 2}\n- x\n")
+    edits = [Edit("unset", (1,)), Edit("set", (0, "a"), 3), Edit("set", (0, "a"), 4)]
+    assert text.edited(edits).text == "- {a: 4, b: 2}\n"
+    assert text.edited([Edit("unset", (1,)), Edit("unset", (0,))]).text == "[]\n"

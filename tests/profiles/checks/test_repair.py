@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,3 +136,33 @@ def test_rows_for_a_group_that_is_gone_are_not_thrown_away(tmp_path: Path) -> No
     made = profile(tmp_path, "b", patch="- {id: gone, insert: [{id: x, name: b}]}\n")
     assert codes(made) == ["PATCH_TARGET_MISSING"]
     assert not repaired(made).plan.changes
+
+
+def test_many_mends_of_one_file_read_it_a_few_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dshloop.splice.document as document
+
+    def patches(count: int) -> str:
+        return "".join(
+            f"- insert: # {number}\n    - {{id: r{number // 2}, name: b, config: [{number}]}}\n"
+            for number in range(count)
+        ) + "".join(f"- {{id: gone{number}}} # {number}\n" for number in range(count))
+
+    def reads(count: int) -> int:
+        read = 0
+        real = document.load_document
+
+        def counted(text: str, **options: Any) -> Any:
+            nonlocal read
+            read += 1
+            return real(text, **options)
+
+        made = profile(tmp_path / str(count), "b", patch=patches(count))
+        with monkeypatch.context() as patch:
+            patch.setattr(document, "load_document", counted)
+            assert len(repaired(made).mended) == count + count // 2
+        assert codes(made) == []
+        return read
+
+    assert reads(200) <= reads(20) + 4
