@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.params import Command, invocation, new_app
+from dshloop.cli.params import Command, ProfileCommand, invocation, new_app
 from dshloop.errors import PromptMissingError, UsageError
 from dshloop.result import Caution, End, Result, Stream, Table
 
 if TYPE_CHECKING:
     from dshloop.runs.conversation import RunOptions
     from dshloop.runs.listing import Row
+    from dshloop.runs.profile import ProfileRows
     from dshloop.runs.prompts import Format
     from dshloop.runs.run import Ended, Record
 
@@ -41,7 +42,7 @@ def _formats(ctx: Any, args: list[str], incomplete: str) -> list[str]:
     return [name for name in ("text", "lines", "jsonl") if name.startswith(incomplete)]
 
 
-@app.command(cls=Command)
+@app.command(cls=ProfileCommand)
 def run(
     ctx: typer.Context,
     prompt: Annotated[
@@ -52,6 +53,10 @@ def run(
         typer.Option(
             metavar="NAME", help="What answers: fake, ping.", autocompletion=_driver_names
         ),
+    ] = None,
+    loop: Annotated[str | None, typer.Option(metavar="ID", help="The loop it runs on.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="ID", help="The agent preset of a new session.")
     ] = None,
     session_id: Annotated[
         str | None, typer.Option(metavar="ID", help="The id of the new session.")
@@ -80,10 +85,13 @@ def run(
     """Talk to an agent: one prompt, piped prompts, or a conversation on a terminal.
 
     Lines of --input-format lines and jsonl are turns, read as they come; a jsonl line is a JSON
-    string or {"prompt": text}. The run stops at the first turn that fails.
+    string or {"prompt": text}. The run stops at the first turn that fails. Without a profile the
+    built-in one is used: a loop dock, and the drivers that need no model.
     """
     invoked = invocation(ctx)
-    options = _options(invoked, driver, session_id, resume, cwd)
+    options = _options(
+        invoked, cwd, driver=driver, loop=loop, preset=preset, session_id=session_id, resume=resume
+    )
     kind = _format(input_format)
     typed = None if prompt == "-" else prompt
     if typed is None and prompt != "-" and not stdin and invoked.env.stdin_tty:
@@ -149,29 +157,42 @@ def show(
 # --- run -----------------------------------------------------------------------------------------
 
 
-def _options(
-    invoked: Invocation,
-    driver: str | None,
-    session_id: str | None,
-    resume: str | None,
-    cwd: str | None,
-) -> RunOptions:
+def _options(invoked: Invocation, cwd: str | None, **given: str | None) -> RunOptions:
     from dshloop.runs.conversation import RunOptions
 
-    if session_id is not None and resume is not None:
-        raise UsageError(
-            "--session-id names a new session and --resume continues one: give only one of them"
-        )
+    if given["resume"] is not None:
+        for name in ("session_id", "preset"):
+            if given[name] is not None:
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(
+                    f"{option} is for a new session and --resume continues one: give only one "
+                    "of them"
+                )
     folder = invoked.env.cwd if cwd is None else invoked.env.cwd / cwd
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}", option="--cwd")
     return RunOptions(
         cwd=folder.resolve() if cwd is not None else folder,
         command=invoked.command,
-        driver=driver,
-        session_id=session_id,
-        resume=resume,
+        rows=_rows(invoked),
+        **given,
     )
+
+
+def _rows(invoked: Invocation) -> ProfileRows:
+    """Compose the profile that is meant; without one the built-in rows."""
+    from dshloop.runs.profile import ProfileRows, profile_rows
+
+    name = invoked.profile or invoked.env.variables.get("DSHLOOP_PROFILE")
+    name = name or invoked.config.get("profile")
+    if not name:
+        return ProfileRows()
+    from dshloop.cli.inbox import user_inbox
+    from dshloop.profiles.layout import check_name, find_profile
+
+    profile = find_profile(invoked.places, check_name(name))
+    with user_inbox(invoked) as inbox:
+        return profile_rows(profile, inbox)
 
 
 def _format(name: str) -> Format:
@@ -237,7 +258,7 @@ def _end(ended: Ended) -> End:
     return End(
         ended.outcome,
         fields,
-        notices=[_id_notice(ended.id)],
+        notices=[*ended.notices, _id_notice(ended.id)],
         warnings=warnings,
         exit_code=ended.exit_code,
     )

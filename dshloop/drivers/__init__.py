@@ -1,26 +1,11 @@
-"""Drivers: what makes agents for a loop. Names, and the contract every driver keeps."""
+"""Drivers: what makes agents for a loop; the names that may be typed for them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from dshloop.errors import DriverUnavailableError
-
-if TYPE_CHECKING:
-    from dshloop.host.engine import AgentHandle, CreateOptions, Host, ResumeOptions
-
-
-class Driver(Protocol):
-    """Makes agents, and resumes them (loop-dock 4)."""
-
-    async def create_agent(self, owner: Host, options: CreateOptions) -> AgentHandle:
-        """Make an agent with a new session."""
-        ...
-
-    async def resume(self, owner: Host, options: ResumeOptions) -> AgentHandle:
-        """Make an agent that goes on with a stored session."""
-        ...
 
 
 class Choice(NamedTuple):
@@ -46,27 +31,26 @@ _NAMES = {
 AVAILABLE = ("fake", "ping")
 
 
-def choose(name: str | None) -> Choice:
-    """Tell what a name on the command line means. Raises DRIVER_UNAVAILABLE."""
-    if name is None:
-        raise _unavailable(
-            'no driver is chosen, and the default one ("headless") is not available here'
-        )
-    choice = _NAMES.get(name)
-    if choice is None:
-        raise _unavailable(f'there is no driver "{name}"', name)
-    return choice
+def choose(name: str) -> Choice:
+    """Tell what a name on the command line means; one that we don't know stands for itself."""
+    return _NAMES.get(name) or Choice(name)
 
 
-def make_driver(choice: Choice) -> Driver:
-    """Give the driver of a choice. Raises DRIVER_UNAVAILABLE for one that can't run here."""
-    from dshloop.drivers.fake import FakeDriver, PingDriver
+def require_known(choice: Choice, registered: Sequence[str]) -> None:
+    """Refuse a name that is neither registered nor ours. Raises DRIVER_UNAVAILABLE.
 
-    if choice.name == FAKE:
-        return FakeDriver()
-    if choice.provider == PING_PROVIDER:
-        return PingDriver()
-    raise _unavailable(f'the driver "{choice.name}" is not available here', choice.name)
+    Of ours that a profile lacks the dock itself says so.
+    """
+    if choice.name in registered or choice.name in (FAKE, DEFAULT):
+        return
+    if choice in _NAMES.values():
+        raise unavailable(choice.name)
+    raise DriverUnavailableError(
+        f'there is no driver "{choice.name}"',
+        hint=_HINT,
+        driver=choice.name,
+        available=sorted({*AVAILABLE, *registered}),
+    )
 
 
 def names() -> Sequence[str]:
@@ -74,10 +58,13 @@ def names() -> Sequence[str]:
     return [name for name, choice in _NAMES.items() if choice.name == FAKE or choice.provider]
 
 
-def _unavailable(message: str, name: str | None = None) -> DriverUnavailableError:
-    return DriverUnavailableError(
-        message,
-        hint="Use --driver fake or --driver ping: both answer without a model.",
-        driver=name,
-        available=list(AVAILABLE),
-    )
+def unavailable(name: str) -> DriverUnavailableError:
+    """Make the error for a driver that can't run here."""
+    if name == DEFAULT:
+        said = 'no model is set up for the driver "default" ("headless")'
+    else:
+        said = f'the driver "{name}" is not available here'
+    return DriverUnavailableError(said, hint=_HINT, driver=name, available=list(AVAILABLE))
+
+
+_HINT = "Use --driver fake or --driver ping: both answer without a model."

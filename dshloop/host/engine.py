@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -150,7 +149,7 @@ async def _unless_aborted(
 ) -> Any:
     """Run a setup; the abort of the caller, or the end of the host, ends it."""
     result = setup(agent)
-    if not inspect.isawaitable(result):
+    if not isinstance(result, Awaitable):
         return result
     import asyncio
 

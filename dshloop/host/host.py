@@ -70,6 +70,8 @@ class Host:
     pending: set[str] = field(default_factory=set)
     """Ids of agents that are being set up."""
     on_warning: Callable[[str], object] | None = None
+    configured_agents: bool = True
+    """Whether agents that a row's config asks for are to be started."""
     hooks: Hooks = field(init=False)
     tools: Tools = field(init=False)
     prompt: SystemPrompt = field(default_factory=SystemPrompt)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,14 +28,20 @@ class RetryPolicy:
     first_ms: float = 500
     longest_ms: float = 10_000
     jitter: float = 0.1
-    chance: Callable[[], float] = field(default=random.random, repr=False)
+    chance: Callable[[], float] | None = field(default=None, repr=False)
 
     def delay(self, retry: int, failure: Mapping[str, Any]) -> float:
         """Give the milliseconds to wait before the retry of a number, counted from 1."""
         doubled: float = min(self.first_ms * 2 ** (retry - 1), self.longest_ms)
-        varied = doubled * (1 + self.jitter * (2 * self.chance() - 1))
+        varied = doubled * (1 + self.jitter * (2 * (self.chance or _chance)() - 1))
         asked = failure.get("providerRetryAfterMs")
         return max(varied, float(asked)) if isinstance(asked, int | float) else varied
+
+
+def _chance() -> float:
+    from random import random
+
+    return random()
 
 
 def retry_listener(policy: RetryPolicy) -> Callable[..., Awaitable[Any]]:

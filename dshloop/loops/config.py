@@ -82,6 +82,8 @@ def read_dock_config(config: object = ABSENT) -> DockConfig:
 
     Raises INVALID_CONFIG for the first thing that is wrong.
     """
+    if isinstance(config, DockConfig):
+        return config
     if config is ABSENT:
         return DockConfig()
     if not is_object(config):

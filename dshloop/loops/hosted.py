@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from dshloop.host.agent import AgentOptions
-from dshloop.host.engine import AgentHandle, CreateOptions, Host, ResumeOptions
+from dshloop.host.agent import Agent, AgentOptions
+from dshloop.host.engine import AgentHandle, CreateOptions, ResumeOptions
+from dshloop.host.host import Host
 from dshloop.loops.names import is_object
 
 _AGENT_OPTIONS = {
@@ -43,6 +44,16 @@ class HostedDriver:
     async def resume(self, owner: Host, options: Mapping[str, Any]) -> AgentHandle:
         """Make an agent that goes on with a stored session."""
         return await self.engine.resume(owner, resume_options(options))
+
+
+class HostedHooks:
+    """The listeners of our agents, as the dock adds to them."""
+
+    def on(
+        self, agent: Agent, event: str, listener: Callable[..., Any], *, prepend: bool
+    ) -> Callable[[], None]:
+        """Add a listener to one agent."""
+        return agent.hooks.on(event, listener, prepend=prepend)
 
 
 def create_options(options: Mapping[str, Any]) -> CreateOptions:

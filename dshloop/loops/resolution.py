@@ -25,6 +25,13 @@ NAMED_BY: dict[Origin, str] = {
 }
 
 
+FAKE_DRIVER = "fake-driver"
+_FAKE_HINT = (
+    "The row dsh-loop-dock/headless-driver brings it only with `fakeDriver: true` in its config "
+    "(dshloop profile row list names the row); dshloop driver list lists the drivers."
+)
+
+
 class Resolved(NamedTuple):
     """What will run. ``ignored`` is a driver that was named but has no part in a driver loop."""
 
@@ -84,6 +91,7 @@ def _missing(loop: Loop, driver: str, origin: Origin, known: list[str]) -> Missi
     return MissingDriverError(
         f'strategy loop "{loop.id}" requires driver "{driver}", which is not registered\n'
         f"{NAMED_BY[origin]}; available: {listed(known)}",
+        hint=_FAKE_HINT if driver == FAKE_DRIVER else None,
         loop=loop.id,
         driver=driver,
         origin=origin,

@@ -20,8 +20,13 @@ REMOTE = "agentLoops"
 
 def declare(namespaces: SettingsNamespaces, config: DockConfig) -> object:
     """Add the dock's namespace; until the user chooses, the row's own default holds."""
+    return namespaces.register(*declaration(config))
+
+
+def declaration(config: DockConfig) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Give the dock's namespace, its schema and its base values."""
     schema = {"type": "object", "properties": {KEY: {"type": "string"}}}
-    return namespaces.register(NAMESPACE, schema, {KEY: config.raw_default_driver})
+    return NAMESPACE, schema, {KEY: config.raw_default_driver}
 
 
 def chosen_driver(settings: Settings | None, warn: Callable[[str], None]) -> str | None:

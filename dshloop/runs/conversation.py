@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, make_driver
+from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, require_known, unavailable
+from dshloop.drivers.fake import PingDriver, force_route
 from dshloop.errors import SessionIdError
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
-from dshloop.host.engine import AgentHandle, Host
+from dshloop.host.engine import AgentHandle
 from dshloop.llm.messages import user_message
 from dshloop.loops import binding
-from dshloop.loops.binding import Binding, Stored
-from dshloop.loops.dock import Dock
-from dshloop.loops.hosted import HostedDriver
-from dshloop.loops.standard import standard_loop
+from dshloop.loops.binding import Binding
+from dshloop.loops.selection import Selection
 from dshloop.paths import Places
+from dshloop.runs.process import Process, start_process
+from dshloop.runs.profile import ProfileRows
 from dshloop.runs.stored import StoredSessions
-from dshloop.sessions.log import SessionLog
 from dshloop.sessions.naming import encode_id, uuid7
 from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
@@ -31,23 +32,27 @@ class RunOptions:
     """Which session to open, and on what.
 
     ``resume`` is ``last``, an id or the beginning of one; without it a new session begins, named
-    ``session_id`` if given. ``driver`` is a name as typed.
+    ``session_id`` if given. ``driver`` is a name as typed; ``loop`` and ``preset`` are ids.
     """
 
     cwd: Path
     command: str
     driver: str | None = None
+    loop: str | None = None
+    preset: str | None = None
     session_id: str | None = None
     resume: str | None = None
+    rows: ProfileRows = field(default_factory=ProfileRows)
 
 
 class Conversation:
     """Make one with `open`; `say`, read `events` until they end, and `close`."""
 
-    def __init__(self, handle: AgentHandle, driver: str) -> None:
+    def __init__(self, handle: AgentHandle, process: Process) -> None:
         self.agent: Agent = handle.agent
         recorded = binding.read_binding(self.agent.session.events)
-        self.binding = Binding(recorded.loop if recorded else binding.DEFAULT_LOOP, driver)
+        self.binding: Binding = recorded or Binding(binding.DEFAULT_LOOP)
+        self.process = process
         self._handle = handle
         self._read = handle.agent.session.stored
         self._news = asyncio.Event()
@@ -56,38 +61,23 @@ class Conversation:
 
     @classmethod
     async def open(cls, places: Places, options: RunOptions, clock: Clock) -> Conversation:
-        """Open a session; nothing is written before the first prompt.
+        """Start the profile's rows and open a session; nothing is written before a prompt.
 
-        Raises DRIVER_UNAVAILABLE, LOOP_SWITCH, LOCK_HELD and the SESSION_ errors.
+        Raises what a row, the dock and the session raise: ROW_FAILED, DRIVER_UNAVAILABLE,
+        MISSING_DRIVER, UNKNOWN_LOOP, LOOP_SWITCH, LOCK_HELD, the SESSION_ errors.
         """
         sessions = StoredSessions(places, options.cwd, clock, options.command)
         try:
-            if options.resume is not None:
-                return await cls._resume(sessions, options)
-            return await cls._create(sessions, options, clock)
+            process = await start_process(places, sessions, options.rows)
+            try:
+                opening = _Opening(process, sessions, options)
+                make = opening.create if options.resume is None else opening.resume
+                return cls(await make(clock), process)
+            except BaseException:
+                await process.stop()
+                raise
         finally:
             sessions.close()
-
-    @classmethod
-    async def _create(
-        cls, sessions: StoredSessions, options: RunOptions, clock: Clock
-    ) -> Conversation:
-        session_id = uuid7(clock()) if options.session_id is None else options.session_id
-        if session_id == "last":
-            raise SessionIdError('no session can be called "last", which stands for the newest')
-        encode_id(session_id)
-        choice = choose(options.driver)
-        made = {"sessionId": session_id, "meta": {"cwd": str(options.cwd)}, "driver": choice.name}
-        return cls(await _dock(choice).create_agent(Host(sessions), made), choice.name)
-
-    @classmethod
-    async def _resume(cls, sessions: StoredSessions, options: RunOptions) -> Conversation:
-        assert options.resume is not None
-        log = sessions.inspect(options.resume)
-        stored = binding.stored_binding(log.events, log.header.agent_preset)
-        choice = _choose_again(log, stored, options.driver)
-        asked = {"resumeSessionId": log.header.id, "driver": choice.name}
-        return cls(await _dock(choice, log).resume(Host(sessions), asked), choice.name)
 
     @property
     def id(self) -> str:
@@ -135,47 +125,91 @@ class Conversation:
             for event in self.take():
                 yield event
 
+    @property
+    def notices(self) -> Sequence[str]:
+        """What is to be told of the profile and of how its rows run."""
+        warned = self.process.host.warnings
+        return [*self.process.notices, *warned]
+
     async def close(self) -> None:
-        """End the agent and let go of the log; may be called twice."""
+        """End the agent and all rows, and let go of the log; may be called twice."""
         self._stop_listening()
         await self._handle.dispose()
+        await self.process.stop()
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    """The one stored session that a resume is about, as it was opened."""
+class _Opening:
+    """A session that is about to be opened on the rows that run."""
 
-    log: SessionLog
+    process: Process
+    sessions: StoredSessions
+    options: RunOptions
 
-    def inspect(self, session_id: str) -> SessionLog:
-        """Give the log; it is locked, so what it says stays true."""
-        assert session_id == self.log.header.id
-        return self.log
+    async def create(self, clock: Clock) -> AgentHandle:
+        """Make an agent with a new session."""
+        wanted = self.options.session_id
+        session_id = uuid7(clock()) if wanted is None else wanted
+        if session_id == "last":
+            raise SessionIdError('no session can be called "last", which stands for the newest')
+        encode_id(session_id)
+        choice = None if self.options.driver is None else choose(self.options.driver)
+        meta = {"cwd": str(self.options.cwd)}
+        if self.options.preset is not None:
+            self.process.presets.rows(self.options.preset)
+            meta["agentPreset"] = self.options.preset
+        made = {"sessionId": session_id, "meta": meta, **self._asked(choice)}
+        self._require_answer(self.process.dock.select_create(made), choice)
+        return self._routed(await self.process.host.agent_service.create(made), choice)
 
-    def list(self) -> Sequence[str]:
-        """Give the session's id."""
-        return [self.log.header.id]
+    async def resume(self, _clock: Clock) -> AgentHandle:
+        """Make an agent that goes on with a stored session."""
+        assert self.options.resume is not None
+        dock = self.process.dock
+        log = self.sessions.inspect(self.options.resume)
+        typed = None if self.options.driver is None else choose(self.options.driver)
+        recorded = await dock.recorded(log.header.id)
+        choice = typed or _as_before(recorded.binding, log.events)
+        asked = {"resumeSessionId": log.header.id, **self._asked(typed)}
+        self._require_answer(dock.select_resume(asked, recorded), choice)
+        return self._routed(await self.process.host.agent_service.resume(asked), choice)
 
-
-def _dock(choice: Choice, log: SessionLog | None = None) -> Dock:
-    """Build the dock of the built-in profile, with the chosen driver."""
-    dock = Dock({"presetLoops": binding.PRESET_LOOPS}, sessions=_Opened(log) if log else None)
-    dock.register(standard_loop())
-    dock.register_driver(choice.name, HostedDriver(make_driver(choice)))
-    return dock
-
-
-def _choose_again(log: SessionLog, stored: Stored, typed: str | None) -> Choice:
-    """Tell on which driver a session goes on. Raises LOOP_SWITCH, DRIVER_UNAVAILABLE."""
-    if typed is None and stored.driver is None:
-        return choose(None)
-    asked = None if typed is None else choose(typed)
-    if asked is not None:
-        binding.require_same(log.header.id, "driver", stored.driver, asked.name)
-    if asked is not None and (stored.driver is None or asked.provider):
+    def _asked(self, choice: Choice | None) -> Mapping[str, Any]:
+        """Give what both ways of opening ask the dock for."""
+        asked: dict[str, Any] = {}
+        if choice is not None:
+            require_known(choice, self.process.dock.drivers.names)
+            asked["driver"] = choice.name
+        if self.options.loop is not None:
+            asked["loop"] = self.options.loop
         return asked
-    provider = PING_PROVIDER if stored.driver == DEFAULT and _pinged(log.events) else None
-    return Choice(str(stored.driver), provider)
+
+    def _require_answer(self, selection: Selection, choice: Choice | None) -> None:
+        """Refuse, before anything is written, an engine that has no model to ask.
+
+        Raises DRIVER_UNAVAILABLE, and what the dock raises.
+        """
+        resolved = self.process.dock.resolve(selection)
+        tied = choice.provider if choice is not None else None
+        if resolved.driver != DEFAULT or tied is not None:
+            return
+        if not self.process.asks_a_model(resolved.loop.pin):
+            raise unavailable(DEFAULT)
+
+    @staticmethod
+    def _routed(handle: AgentHandle, choice: Choice | None) -> AgentHandle:
+        """Tie the agent to the provider that the driver was asked for with."""
+        if choice is not None and choice.provider == PING_PROVIDER:
+            force_route(handle.agent, PingDriver)
+        return handle
+
+
+def _as_before(recorded: Binding | None, events: Sequence[Event]) -> Choice | None:
+    """Tell on which driver and provider a session goes on when nobody says."""
+    if recorded is None or recorded.driver is None:
+        return None
+    provider = PING_PROVIDER if recorded.driver == DEFAULT and _pinged(events) else None
+    return Choice(recorded.driver, provider)
 
 
 def _pinged(events: Sequence[Event]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,13 +46,14 @@ class Ended:
     """The run is over; the last record.
 
     ``outcome`` is the reason kind of the last turn's end, ``failure`` its error; prompts that
-    came after a turn that didn't complete were not sent.
+    came after a turn that didn't complete were not sent; ``notices`` tell of the profile's rows.
     """
 
     id: str
     outcome: str
     turns: int
     failure: Mapping[str, Any] | None = None
+    notices: Sequence[str] = ()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -82,7 +83,9 @@ def run_session(
                     yield Happened(event)
                 if tally.outcome != "completed":
                     break
-            yield Ended(conversation.id, tally.outcome, tally.turns, tally.failure)
+            yield Ended(
+                conversation.id, tally.outcome, tally.turns, tally.failure, conversation.notices
+            )
         finally:
             conversation.cancel()
             runner.run(conversation.close())

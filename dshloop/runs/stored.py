@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dshloop.errors import SessionExistsError, SessionReadOnlyError
 from dshloop.files import shown
 from dshloop.paths import Places
-from dshloop.sessions.catalog import find, find_id
+from dshloop.sessions.catalog import entries, find, find_id
 from dshloop.sessions.log import SessionLog
 from dshloop.sessions.session import Clock
 
@@ -47,6 +48,8 @@ class StoredSessions:
         The log is locked from here on, so what was seen stays true. Raises what finding and
         opening raise, SESSION_READ_ONLY for a session of dsh.
         """
+        if name in self._opened:
+            return self._opened[name]
         entry = find(self.places, name, self.cwd)
         if entry.home == "dsh":
             raise SessionReadOnlyError(
@@ -57,6 +60,10 @@ class StoredSessions:
         log = SessionLog.open(entry.path, clock=self.clock, command=self.command)
         self._opened[log.header.id] = log
         return log
+
+    def list(self) -> Sequence[str]:
+        """Give the ids of all sessions, ours and those of dsh."""
+        return [entry.id for entry in entries(self.places)]
 
     def resume(self, session_id: str) -> SessionLog:
         """Give the log that `inspect` opened, or open it."""

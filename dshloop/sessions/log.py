@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -172,7 +171,7 @@ class SessionLog(EventList):
         self._size = len(data)
 
     def _create_file(self, data: bytes) -> int:
-        draft = self.path.with_name(f".{LOG_NAME}.{secrets.token_hex(6)}.tmp")
+        draft = self.path.with_name(f".{LOG_NAME}.{os.urandom(6).hex()}.tmp")
         try:
             return _publish(draft, self.path, data)
         except FileExistsError:
@@ -274,7 +273,7 @@ def _keep_cut_lines(path: Path, descriptor: int, size: int) -> None:
     os.lseek(descriptor, size, os.SEEK_SET)
     cut = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
     if b"\n" in cut:
-        copy = path.with_name(f"cut-{size}-{secrets.token_hex(3)}.jsonl")
+        copy = path.with_name(f"cut-{size}-{os.urandom(3).hex()}.jsonl")
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             _write_all(descriptor, cut)

@@ -1,0 +1,60 @@
+"""The rows that run here: a static table, then what installed packages offer (design 4).
+
+A plugin is a class with ``name``, ``Config`` and ``async apply(host, config)``; see
+`dshloop.host.tree.Plugin`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dshloop.errors import PluginContractError
+
+GROUP = "dshloop.plugins"
+TABLE = {
+    "dsh-loop-dock": "dshloop.plugins.loop_dock:LoopDock",
+    "dsh-loop-dock/headless-driver": "dshloop.plugins.headless_driver:HeadlessDriver",
+    "dshloop/prompt": "dshloop.plugins.prompt:Prompt",
+}
+"""The name of a row -> the class that runs it."""
+
+
+def find_plugin(name: str) -> type[Any] | None:
+    """Give the plugin of a row's name, None where nobody here can run it.
+
+    Entry points are read only for a name that is not in the table and could be one of them.
+    Raises PLUGIN_CONTRACT for what is no plugin, and what importing it raises.
+    """
+    target = TABLE.get(name) or (_offered(name) if _may_be_offered(name) else None)
+    return None if target is None else _load(name, target)
+
+
+def _may_be_offered(name: str) -> bool:
+    """Whether a name is none of what only dsh loads: files, its own words, no name at all."""
+    return bool(name) and not name.startswith((".", "/", "cordis:"))
+
+
+_names: dict[str, str] | None = None
+
+
+def _offered(name: str) -> str | None:
+    global _names
+    if _names is None:
+        from importlib.metadata import entry_points
+
+        _names = {point.name: point.value for point in entry_points(group=GROUP)}
+    return _names.get(name)
+
+
+def _load(name: str, target: str) -> type[Any]:
+    from importlib import import_module
+
+    module, _, attribute = target.partition(":")
+    found: Any = import_module(module)
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    missing = [each for each in ("name", "Config", "apply") if not hasattr(found, each)]
+    if not isinstance(found, type) or missing:
+        lacks = ", ".join(missing) or "being a class"
+        raise PluginContractError(f'"{target}", which should run rows "{name}", lacks {lacks}')
+    return found

@@ -1,0 +1,82 @@
+"""A running process: a host with the rows of a profile, up to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dshloop.drivers import PING_PROVIDER
+from dshloop.drivers.fake import FAKE_PROVIDER
+from dshloop.errors import AgentFactoryMissingError
+from dshloop.host.host import Host
+from dshloop.host.presets import SERVICE as PRESETS
+from dshloop.host.presets import HostPresets
+from dshloop.host.settings import DshSettings
+from dshloop.host.tree import Tree
+from dshloop.loops.dock import Dock
+from dshloop.paths import Places
+from dshloop.plugins import find_plugin
+from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
+from dshloop.runs.profile import ProfileRows
+from dshloop.runs.stored import StoredSessions
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What runs; `stop` ends the agents first, then the rows in reverse."""
+
+    host: Host
+    tree: Tree
+    dock: Dock
+    presets: HostPresets
+    notices: tuple[str, ...] = ()
+
+    def asks_a_model(self, pin: Mapping[str, str]) -> bool:
+        """Whether the engine has a model to ask: of a row, or that which a loop is pinned to."""
+        adapters = self.host.adapters
+        real = set(adapters) - {PING_PROVIDER, FAKE_PROVIDER}
+        return bool(real) or pin.get("provider") in adapters
+
+    async def stop(self) -> None:
+        """End everything. May be called twice."""
+        await self.host.stop()
+        await self.tree.stop()
+
+
+async def start_process(
+    places: Places,
+    sessions: StoredSessions,
+    rows: ProfileRows,
+    *,
+    configured_agents: bool = False,
+    on_warning: Callable[[str], object] | None = None,
+) -> Process:
+    """Run the rows of a profile; with ``configured_agents`` those of the dock's config too.
+
+    Raises what starting a row raises (ROW_FAILED, ROW_CONFIG_INVALID, INVALID_CONFIG …), and
+    AGENT_FACTORY_MISSING when no dock runs in the end.
+    """
+    host = Host(sessions, on_warning=on_warning, configured_agents=configured_agents)
+    host.presets = presets = HostPresets(host, places.dsh_home, find_plugin)
+    host.provide(PRESETS, presets)
+    host.provide(SESSIONS, sessions)
+    host.provide(SETTINGS, DshSettings(places, command=sessions.command))
+    tree = Tree(host, rows.rows, find_plugin)
+    await tree.start()
+    dock = host.service(SERVICE)
+    if dock is None:
+        waiting = "; ".join(f"{each.row.name} {each.reason}" for each in tree.of_state("waiting"))
+        await tree.stop()
+        raise AgentFactoryMissingError(f"no dock runs: {waiting or 'no row is dsh-loop-dock'}")
+    return Process(host, tree, dock, presets, (*rows.notices, *_foreign(tree, rows.profile)))
+
+
+def _foreign(tree: Tree, profile: str | None) -> list[str]:
+    """Say which rows of a profile don't run here."""
+    said = [f'row "{each.row.id}" {each.reason}' for each in tree.of_state("waiting")]
+    count = len(tree.of_state("foreign"))
+    if count and profile is not None:
+        which = "1 row" if count == 1 else f"{count} rows"
+        verb = "runs" if count == 1 else "run"
+        said.append(f"{which} of profile {profile} {verb} only in dsh")
+    return said
