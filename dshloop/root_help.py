@@ -12,6 +12,9 @@ Commands:
   profile  Show, edit, check and mend DSH profiles.
   plugin   Add, update, switch and remove the plugins of a profile.
   session  Run, list and show sessions.
+  loop     List, explain, check, route and register agent loops.
+  driver   List, choose and register the drivers that run loops.
+  agent    List, add and remove the agents of a profile's dock.
   memory   Remember, recall and manage memories.
   history  List the changes made by dshloop.
   undo     Take back a change, byte for byte.

@@ -62,7 +62,7 @@ def load_driver(target: str) -> Driver:
 
 def _made(target: str, found: Any, is_it: Callable[[Any], bool]) -> Any:
     """Call classes and factories, with an empty config where they take one."""
-    if not inspect.isclass(found) and (is_it(found) or not callable(found)):
+    if not inspect.isclass(found) and (is_it(found) or not _is_factory(found)):
         return found
     try:
         return found({}) if _takes_config(found) else found()
@@ -70,6 +70,10 @@ def _made(target: str, found: Any, is_it: Callable[[Any], bool]) -> Any:
         raise
     except Exception as fault:
         raise _failed(target, f"{type(fault).__name__}: {fault}") from fault
+
+
+def _is_factory(found: Any) -> bool:
+    return callable(found) and not inspect.iscoroutinefunction(found)
 
 
 def _is_loop(found: Any) -> bool:

@@ -68,6 +68,21 @@ def test_installed_plugins_and_drivers_are_offered(tmp_path: Path) -> None:
     assert "fake" in complete("session", "run", "--driver", "")
 
 
+def test_loops_drivers_and_agents_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    dshloop("profile", "create", "mine", "--template", "empty")
+    monkeypatch.setenv("DSHLOOP_PROFILE", "mine")
+    dshloop("loop", "register", "careful", "not_there:loop", "--force")
+    dshloop("driver", "register", "engine", "not_there:Driver", "--force")
+    dshloop("agent", "add", "coder", "--loop", "standard", "--yes")
+    assert {"list", "explain", "route"} <= set(complete("loop", ""))
+    assert complete("loop", "use", "") == ["standard", "careful"]
+    assert complete("loop", "unregister", "") == ["careful"]
+    assert complete("loop", "explain", "--driver", "e") == ["engine"]
+    assert "fake-driver" in complete("driver", "use", "")
+    assert complete("agent", "remove", "") == ["coder"]
+    assert "code" in complete("loop", "unroute", "")
+
+
 def test_a_fault_completes_nothing() -> None:
     assert complete("nope", "nope", "") == []
 

@@ -1,0 +1,170 @@
+"""`dshloop agent`: the agents that a profile's dock row asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dshloop.cli.docked import (
+    DryRun,
+    Layer,
+    Yes,
+    agent_ids,
+    cautions,
+    docked,
+    driver_names,
+    edit_dock,
+    loop_ids,
+)
+from dshloop.cli.params import ProfileCommand, invocation, new_app
+from dshloop.errors import UsageError
+from dshloop.result import Result, Table
+
+if TYPE_CHECKING:
+    from dshloop.loops.config import AgentEntry
+    from dshloop.runs.docking import Docking
+
+app = new_app("agent", "List, add and remove the agents of a profile's dock.", profile=True)
+
+
+@app.command("list", cls=ProfileCommand, epilog="Example: dshloop agent list --profile web")
+def list_agents(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
+    """List the agents that the dock row asks for, and whether what they need is there."""
+    with docked(invocation(ctx)) as (docking, notices):
+        entries = docking.dock.config.agents
+        data = [_as_json(docking, index, entry) for index, entry in enumerate(entries)]
+    rows = [
+        (
+            one["id"], one.get("loop", "-"), one.get("driver", "-"),
+            "/".join(filter(None, (one.get("provider"), one.get("model")))) or "-",
+            one.get("sessionId") or one.get("resumeSessionId") or "-",
+            one["waits_for"] or "ready",
+        )
+        for one in data
+    ]  # fmt: skip
+    columns = ("ID", "LOOP", "DRIVER", "MODEL", "SESSION", "STATE")
+    table = Table(columns, rows, "the dock row asks for no agents")
+    return Result(data, table, notices=notices, warnings=cautions(docking))
+
+
+@app.command(
+    cls=ProfileCommand,
+    epilog="Example: dshloop agent add coder --loop careful --model m --profile web",
+)
+def add(
+    ctx: typer.Context,
+    agent: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="What the agent is called.")
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FILE", help="A file with agents, as the dock row has them."
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session-id", metavar="ID", help="Its session, made if it isn't there."),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume-session-id", metavar="ID", help="The session it goes on with."),
+    ] = None,
+    loop: Annotated[
+        str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="Its loop.")
+    ] = None,
+    driver: Annotated[
+        str | None, typer.Option(metavar="NAME", autocompletion=driver_names, help="Its driver.")
+    ] = None,
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The provider of its model.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Its model.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="How long an answer may be.")
+    ] = None,
+    effort: Annotated[
+        str | None, typer.Option("--reasoning-effort", metavar="LEVEL", help="How hard it thinks.")
+    ] = None,
+    cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Where it works.")] = None,
+    layer: Layer = "profile",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> Result[dict[str, Any]]:
+    """Add an agent to the dock row, or all that a file describes."""
+    from dshloop.loops.edit import add_agents
+
+    run = invocation(ctx)
+    given: dict[str, Any] = {
+        "id": agent,
+        "sessionId": session,
+        "resumeSessionId": resume,
+        "loop": loop,
+        "driver": driver,
+        "provider": provider,
+        "model": model,
+        "maxTokens": max_tokens,
+        "reasoningEffort": effort,
+        "cwd": cwd,
+    }
+    entry = {key: value for key, value in given.items() if value is not None}
+    if (source is None) == (not entry) or (source is None and agent is None):
+        raise UsageError("give either an ID, with its fields as options, or --from FILE alone")
+    entries: list[dict[str, Any]] = [entry]
+    told: list[str] = []
+    if source is not None:
+        from dshloop.loops.team import read_team
+        from dshloop.paths import absolute
+
+        team = read_team(absolute(source, run.env.cwd, run.env.variables))
+        entries = list(team.entries)
+        told = [f"not taken from the file: {key}" for key in team.left_out]
+        if not entries:
+            return Result({"agents": [], "changed": False}, "the file has no agents", notices=told)
+    result = edit_dock(
+        run,
+        lambda desk: add_agents(desk, entries),
+        layer=layer,
+        dry_run=dry_run,
+        yes=yes,
+        agents=entries,
+    )
+    return result._replace(notices=[*result.notices, *told])
+
+
+@app.command(cls=ProfileCommand, epilog="Example: dshloop agent remove coder --profile web")
+def remove(
+    ctx: typer.Context,
+    agent: Annotated[
+        str, typer.Argument(metavar="ID", autocompletion=agent_ids, help="An agent's id.")
+    ],
+    layer: Layer = "profile",
+    dry_run: DryRun = False,
+) -> Result[dict[str, Any]]:
+    """Take an agent out of the dock row; its session stays. Of several with one id the last."""
+    from dshloop.loops.edit import remove_agent
+
+    return edit_dock(
+        invocation(ctx),
+        lambda desk: remove_agent(desk, agent),
+        layer=layer,
+        dry_run=dry_run,
+        yes=False,
+        agent=agent,
+    )
+
+
+def _as_json(docking: Docking, index: int, entry: AgentEntry) -> dict[str, Any]:
+    where = docking.rows.where(f"agents[{index}]") if docking.rows is not None else None
+    return {**entry.as_json(), "waits_for": _waits_for(docking, entry), "where": where}
+
+
+def _waits_for(docking: Docking, entry: AgentEntry) -> str | None:
+    """Say what keeps an agent from starting, as its selection finds it."""
+    from dshloop.loops.explanation import explain_create
+
+    asked = {"sessionId": entry.identity, "loop": entry.loop, "driver": entry.driver}
+    options = {key: value for key, value in asked.items() if value is not None}
+    conflict = explain_create(docking.dock, options).conflict
+    return None if conflict is None else conflict.message.split("\n")[0]

@@ -1,0 +1,199 @@
+"""`dshloop driver`: the drivers that loops borrow, and which one is the default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dshloop.cli.docked import (
+    DryRun,
+    Force,
+    cautions,
+    docked,
+    driver_names,
+    edit_loops_file,
+    registered_drivers,
+)
+from dshloop.cli.params import ProfileCommand, invocation, new_app
+from dshloop.errors import ExitCode, UsageError
+from dshloop.result import Caution, Document, Result, Table
+
+if TYPE_CHECKING:
+    from dshloop.loops.catalog import Entry
+    from dshloop.loops.registry import Driver
+    from dshloop.runs.docking import Docking
+
+app = new_app("driver", "List, choose and register the drivers that run loops.", profile=True)
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", autocompletion=driver_names, help="A driver's name.")
+]
+
+
+@app.command("list", cls=ProfileCommand, epilog="Example: dshloop driver list")
+def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
+    """List the drivers: of the profile's loops.yml, of installed packages, built-in."""
+    with docked(invocation(ctx)) as (docking, notices):
+        data = [_as_json(docking, entry) for entry in docking.drivers.values()]
+    rows = [
+        (
+            one["name"] + (f" (default: {one['default']})" if one["default"] else ""),
+            one["from"],
+            one["target"] or one["where"],
+            one["fault"]["code"] if one["fault"] else "ready",
+        )
+        for one in data
+    ]
+    table = Table(("NAME", "FROM", "WHAT", "STATE"), rows, "no drivers")
+    told = [*notices, *docking.notices]
+    return Result(data, table, notices=told, warnings=cautions(docking))
+
+
+@app.command(cls=ProfileCommand, epilog="Example: dshloop driver show fake-driver")
+def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
+    """Show a driver: where it is from, and which loops and routes name it."""
+    with docked(invocation(ctx)) as (docking, notices):
+        entry = docking.require_driver(name)
+    config = docking.dock.config
+    loops = [one.id for one in docking.loops.values() if one.value and one.value.driver == name]
+    routes = [
+        *(f"preset {key}" for key, route in config.preset_loops.items() if route.driver == name),
+        *(f"session {key}" for key, route in config.session_loops.items() if route.driver == name),
+    ]
+    data = {**_as_json(docking, entry), "loops": loops, "routes": routes}
+    lines = [f"name    {name}", f"from    {entry.offer.source} ({entry.offer.where})"]
+    lines += [f"target  {entry.offer.target}"] if entry.offer.target else []
+    lines += [f"default {data['default']}"] if data["default"] else []
+    lines += [f"loops   {', '.join(loops)}"] if loops else []
+    lines += [f"routes  {', '.join(routes)}"] if routes else []
+    lines += [f"fault   {entry.fault.message}"] if entry.fault is not None else []
+    return Result(data, "\n".join(lines), notices=notices)
+
+
+@app.command(cls=ProfileCommand, epilog="Example: dshloop driver use fake-driver")
+def use(
+    ctx: typer.Context, name: Name, force: Force = False, dry_run: DryRun = False
+) -> Result[dict[str, Any]]:
+    """Make a driver the default of new sessions, in dsh too.
+
+    Writes agent-loops.defaultDriver in dsh's settings.yaml; no profile is needed. Sessions that
+    are there keep the driver they were made on.
+    """
+    from dshloop.files import shown
+    from dshloop.journal import Plan
+    from dshloop.loops.names import require_driver_name
+
+    run = invocation(ctx)
+    require_driver_name(name)
+    warnings: list[Caution] = []
+    with docked(run) as (docking, notices):
+        if not force and not _is_switched_off(docking, name, warnings):
+            docking.require_driver(name)
+        change = docking.settings.plan_driver(name)
+    file = shown(change.path)
+    data = {"driver": name, "file": file, "dry_run": dry_run, "changed": True}
+    if change.before == change.after:
+        done = {**data, "changed": False}
+        return Result(done, "nothing was changed", notices=notices, warnings=warnings)
+    if dry_run:
+        diff = Plan((change,)).diff()
+        told = [*notices, "dry run: nothing was changed"]
+        return Result({**data, "diff": diff}, Document(diff), notices=told, warnings=warnings)
+    assert isinstance(change.after, bytes)
+    before = change.before if isinstance(change.before, bytes) else None
+    with run.journal.transaction(run.command, cwd=run.env.cwd) as tx:
+        tx.lock(change.path)
+        mode = 0o600 if before is None else None  # as dsh makes it: for its owner only
+        tx.write(change.path, change.after, expected=before, mode=mode)
+    return Result(data, f"wrote {file}", notices=notices, warnings=warnings)
+
+
+@app.command(cls=ProfileCommand, epilog="Example: dshloop driver register mine my_package:Driver")
+def register(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The driver's name.")],
+    target: Annotated[
+        str, typer.Argument(metavar="MODULE:OBJECT", help="An import path of a package.")
+    ],
+    force: Force = False,
+    dry_run: DryRun = False,
+) -> Result[dict[str, Any]]:
+    """Register a driver in the profile's loops.yml; it is loaded first, to see that it can be."""
+    from dshloop.loops.importing import load_driver
+    from dshloop.loops.names import require_driver_name
+    from dshloop.loops.registering import plan_register, require_target
+
+    require_driver_name(name)
+    require_target(target)
+    if not force:
+        load_driver(target)
+    return edit_loops_file(
+        invocation(ctx),
+        lambda path: plan_register(path, "driver", name, target),
+        dry_run=dry_run,
+        driver=name,
+    )
+
+
+@app.command(cls=ProfileCommand, epilog="Example: dshloop driver unregister mine")
+def unregister(
+    ctx: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", autocompletion=registered_drivers, help="The driver's name."
+        ),
+    ],
+    dry_run: DryRun = False,
+) -> Result[dict[str, Any]]:
+    """Take a driver out of the profile's loops.yml."""
+    from dshloop.loops.registering import plan_unregister
+
+    return edit_loops_file(
+        invocation(ctx),
+        lambda path: plan_unregister(path, "driver", name),
+        dry_run=dry_run,
+        driver=name,
+    )
+
+
+@app.command(cls=ProfileCommand, epilog="Example: dshloop driver check --profile web")
+def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
+    """Check that every driver can be loaded, and that the default one is there."""
+    from dshloop.runs.dock_check import check_docking
+
+    run = invocation(ctx)
+    with docked(run) as (docking, notices):
+        findings = [
+            one
+            for one in check_docking(docking, run.places)
+            if "DRIVER" in one.code or one.path in docking.drivers or "Driver" in one.path
+        ]
+    worst = any(one.severity == "error" for one in findings)
+    view = "\n".join(one.as_text() for one in findings) or "nothing found"
+    code = ExitCode.FAILED if worst else ExitCode.DONE
+    return Result([one.as_json() for one in findings], view, notices=notices, exit_code=code)
+
+
+def _is_switched_off(docking: Docking, name: str, warnings: list[Caution]) -> bool:
+    """Let the fake driver be chosen where this profile has it off, and say how to switch it on."""
+    if name == "ping":
+        raise UsageError(
+            "ping is the default driver with a provider of its own, and can't be a default",
+            hint="Use it for one run: dshloop session run --driver ping.",
+        )
+    rows = docking.rows
+    if name != "fake-driver" or docking.engine.fake_driver or rows is None or rows.engine is None:
+        return False
+    row = rows.engine.get("id")
+    text = f"row {row} of this profile has fakeDriver off, so sessions on it will lack the driver"
+    fix = f"dshloop profile set {row}.fakeDriver true"
+    warnings.append(Caution(f"{text}\n  {fix}", "MISSING_DRIVER"))
+    return True
+
+
+def _as_json(docking: Docking, entry: Entry[Driver]) -> dict[str, Any]:
+    name, origin = docking.dock.default_driver()
+    default = origin if name == entry.id else None
+    return {"name": entry.id, "default": default, **entry.as_json()}

@@ -1,0 +1,7 @@
+"""The Typer app of `dshloop loop`."""
+
+from __future__ import annotations
+
+from dshloop.cli.params import new_app
+
+app = new_app("loop", "List, explain, check, route and register agent loops.", profile=True)

@@ -1,0 +1,181 @@
+"""What is wrong or doubtful in a profile's dock, its loops.yml and the driver setting, for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dshloop.errors import DshloopError
+from dshloop.loops.binding import Binding, read_binding
+from dshloop.loops.check import DockFinding, Surroundings, check_config
+from dshloop.loops.names import ABSENT, is_object
+from dshloop.loops.settings_default import KEY, NAMESPACE
+from dshloop.paths import Places
+from dshloop.runs.docking import Docking
+from dshloop.sessions.catalog import find_id
+from dshloop.transcripts.dsh import read_transcript
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A finding and the file and line it is about, as far as they are known."""
+
+    code: str
+    severity: Severity
+    path: str
+    message: str
+    hint: str
+    where: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value for --json."""
+        file, _, line = (self.where or "").rpartition(":")
+        known = bool(file) and line.isdecimal()
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "path": self.path,
+            "file": file if known else self.where,
+            "line": int(line) if known else None,
+            "message": self.message,
+            "hint": self.hint,
+        }
+
+    def as_text(self) -> str:
+        """Give the lines people see."""
+        at = f"{self.where}: " if self.where else ""
+        return f"{self.severity:<7} {self.code}\n  {at}{self.message}\n  -> {self.hint}"
+
+
+def check_docking(docking: Docking, places: Places) -> list[Located]:
+    """Find everything, errors first."""
+    found = [
+        *_faults(docking),
+        *_config(docking, places),
+        *_foreign(docking),
+        *_strategies(docking),
+        *_engine(docking),
+    ]
+    return sorted(found, key=lambda one: one.severity)
+
+
+def _faults(docking: Docking) -> Iterator[Located]:
+    """Tell of loops and drivers that can't be used."""
+    for entries in (docking.loops, docking.drivers):
+        for entry in entries.values():
+            if entry.fault is not None:
+                fault = entry.fault
+                yield Located(
+                    fault.code, "error", entry.id, fault.message, fault.hint or "",
+                    entry.offer.where,
+                )  # fmt: skip
+
+
+def _config(docking: Docking, places: Places) -> Iterator[Located]:
+    foreign = docking.rows.foreign_loops() if docking.rows is not None else {}
+    kinds = {entry.id: entry.value.kind for entry in docking.loops.values() if entry.value}
+    broken = {entry.id: "broken" for entry in docking.loops.values() if entry.value is None}
+    setting: object = None
+    try:
+        values = docking.settings.get(NAMESPACE)
+        setting = values.get(KEY) if values is not None else None
+    except DshloopError as fault:
+        path = str(docking.settings.path)
+        yield Located(fault.code, "error", KEY, fault.message, fault.hint or "", path)
+    around = Surroundings(
+        loops={**dict.fromkeys(foreign, "foreign"), **broken, **kinds},
+        drivers=set(docking.drivers),
+        bindings=dict(_bindings(docking, places)),
+        setting=setting,
+    )
+    for one in check_config(docking.config, around):
+        yield _located(docking, one)
+
+
+def _located(docking: Docking, one: DockFinding) -> Located:
+    if one.path.startswith(NAMESPACE):
+        where: str | None = docking.places[f"{NAMESPACE}.{KEY}"]
+    else:
+        where = docking.rows.where(one.path) if docking.rows is not None else None
+    return Located(one.code, one.severity, one.path, one.message, one.hint, where)
+
+
+def _bindings(docking: Docking, places: Places) -> Iterator[tuple[str, Binding]]:
+    """Read what the sessions record that have a route; what can't be read records nothing."""
+    routes = docking.config.get("sessionLoops") if is_object(docking.config) else None
+    for session in routes if is_object(routes) else ():
+        try:
+            entry = find_id(places, session)
+            bound = None if entry is None else read_binding(read_transcript(entry.path).events)
+        except DshloopError:
+            continue
+        if bound is not None:
+            yield session, bound
+
+
+def _foreign(docking: Docking) -> Iterator[Located]:
+    """Warn of what names a loop that only dsh has."""
+    rows = docking.rows
+    foreign = rows.foreign_loops() if rows is not None else {}
+    for path, loop in _named(docking.config):
+        if rows is not None and loop in foreign and loop not in docking.loops:
+            yield Located(
+                "FOREIGN_LOOP",
+                "warning",
+                path,
+                f'{path} names loop "{loop}", which {foreign[loop]} registers in JavaScript',
+                "dshloop can't run it itself: use --driver dsh.",
+                rows.where(path),
+            )
+
+
+def _named(config: Any) -> Iterator[tuple[str, Any]]:
+    if not is_object(config):
+        return
+    yield "defaultLoop", config.get("defaultLoop")
+    for name in ("presetLoops", "sessionLoops"):
+        routes = config.get(name)
+        for key, route in routes.items() if is_object(routes) else ():
+            yield f"{name}.{key}", route.get("loop") if is_object(route) else route
+    agents = config.get("agents")
+    for index, entry in enumerate(agents if isinstance(agents, list) else ()):
+        yield f"agents[{index}].loop", entry.get("loop") if is_object(entry) else None
+
+
+def _strategies(docking: Docking) -> Iterator[Located]:
+    """Find drivers that loops themselves name and nobody has."""
+    for entry in docking.loops.values():
+        driver = entry.value.driver if entry.value is not None else None
+        if driver is not None and driver not in docking.drivers:
+            yield Located(
+                "UNKNOWN_DRIVER",
+                "error",
+                f"{entry.id}.driver",
+                f'loop "{entry.id}" names driver "{driver}", which is not registered',
+                f"Register it, or use one of these: {', '.join(sorted(docking.drivers))}.",
+                entry.offer.where,
+            )
+
+
+def _engine(docking: Docking) -> Iterator[Located]:
+    """Find a fakeDriver that looks as if it were on."""
+    rows = docking.rows
+    engine = rows.engine if rows is not None else None
+    config: Any = engine.get("config", ABSENT) if engine is not None else None
+    if not isinstance(config, Mapping) or rows is None or engine is None:
+        return
+    value = config.get("fakeDriver")
+    if value is not True and value is not False and value is not None:
+        place = rows.composition.origin(engine, ("config", "fakeDriver"))
+        where = f"{place.file}:{place.line}" if place is not None and place.file else None
+        yield Located(
+            "FAKE_DRIVER_OFF",
+            "warning",
+            "fakeDriver",
+            f"fakeDriver is {value!r}, and only true switches the fake driver on",
+            f"dshloop profile set {engine.get('id')}.fakeDriver true",
+            where,
+        )

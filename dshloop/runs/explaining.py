@@ -1,0 +1,146 @@
+"""Why a session would run on its loop and driver, and what its log records of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dshloop.errors import MissingDriverError, SessionUnreadableError, UnknownLoopError
+from dshloop.files import shown
+from dshloop.loops.binding import EVENT, Binding, Recorded, binding_data, read_log
+from dshloop.loops.engine_row import FAKE_DRIVER
+from dshloop.loops.explanation import Explanation, explain_create, explain_recorded
+from dshloop.paths import Places
+from dshloop.runs.docking import Docking
+from dshloop.runs.stored import StoredSessions
+from dshloop.sessions.catalog import find
+from dshloop.sessions.log import require_writable
+from dshloop.transcripts.dsh import read_transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for, as `session run` would be; None where nothing is said."""
+
+    session: str | None = None
+    preset: str | None = None
+    loop: str | None = None
+    driver: str | None = None
+    resume: bool = False
+
+    def options(self, session: str | None) -> dict[str, Any]:
+        """Give the options of the create or resume."""
+        asked: dict[str, Any] = {"loop": self.loop, "driver": self.driver}
+        if self.resume:
+            asked["resumeSessionId"] = session
+        else:
+            asked["sessionId"] = session
+            asked["meta"] = {"agentPreset": self.preset} if self.preset is not None else None
+        return {key: value for key, value in asked.items() if value is not None}
+
+
+def explain(docking: Docking, question: Question, places: Places, cwd: Path) -> Explanation:
+    """Explain what would be selected.
+
+    Raises the fault of the dock's row, and for a resume SESSION_NOT_FOUND, SESSION_AMBIGUOUS and
+    SESSION_UNREADABLE.
+    """
+    if docking.fault is not None:
+        raise docking.fault
+    if not question.resume:
+        options = question.options(question.session)
+        found = explain_create(docking.dock, options, docking.places)
+    else:
+        session, recorded = recorded_in(places, question.session or "last", cwd)
+        options = question.options(session)
+        changed = _changed_at(docking)
+        found = explain_recorded(
+            docking.dock, options, recorded, docking.places, config_changed_at=changed
+        )
+    _mend(docking, found)
+    return found
+
+
+def recorded_in(places: Places, name: str, cwd: Path) -> tuple[str, Recorded]:
+    """Read what a stored session records; raises as `explain`."""
+    entry = find(places, name, cwd)
+    read = read_transcript(entry.path)
+    if entry.home == "dshloop":
+        require_writable(read)
+    if read.header is None:
+        raise SessionUnreadableError(
+            f"the header of {shown(entry.path)} can't be read", file=shown(entry.path)
+        )
+    meta = {"agentPreset": read.header.agent_preset, "cwd": read.header.cwd}
+    return entry.id, read_log({"meta": meta, "events": read.events})
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a session is bound to; ``recorded`` before, or only now if ``written``."""
+
+    session: str
+    binding: Binding
+    before: bool
+    written: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value for --json."""
+        return {
+            "session": self.session,
+            "loop": self.binding.loop,
+            "driver": self.binding.driver,
+            "recorded_before": self.before,
+            "written": self.written,
+        }
+
+
+def bind(docking: Docking, sessions: StoredSessions, name: str, *, dry_run: bool) -> Bound:
+    """Record on purpose what a session would be inferred to run on (loop-dock 18.3).
+
+    Raises what `explain` of its resume finds as a conflict, LOCK_HELD, SESSION_READ_ONLY.
+    """
+    if docking.fault is not None:
+        raise docking.fault
+    log = sessions.inspect(name)
+    recorded = read_log({"meta": {"agentPreset": log.header.agent_preset}, "events": log.events})
+    if recorded.binding is not None:
+        return Bound(log.header.id, recorded.binding, True, False)
+    asked = {"resumeSessionId": log.header.id}
+    binding = docking.dock.resolve(docking.dock.select_resume(asked, recorded)).binding
+    if not dry_run:
+        log.append(EVENT, binding_data(binding, recorded.preset))
+        log.flush()
+    return Bound(log.header.id, binding, False, not dry_run)
+
+
+def _changed_at(docking: Docking) -> float | None:
+    """Say when the file that holds the routes was last written."""
+    rows = docking.rows
+    place = None if rows is None or rows.dock is None else rows.composition.inserted(rows.dock)
+    routes = None if rows is None else rows.where("presetLoops")
+    file = routes.rpartition(":")[0] if routes else place.file if place else None
+    try:
+        return Path(file).stat().st_mtime if file else None
+    except OSError:
+        return None
+
+
+def _mend(docking: Docking, found: Explanation) -> None:
+    """Say what mends a loop or driver that is missing, where this profile knows more."""
+    conflict, rows = found.conflict, docking.rows
+    if isinstance(conflict, UnknownLoopError) and rows is not None:
+        owner = rows.foreign_loops().get(str(conflict.details.get("loop")))
+        authors = [owner] if owner else rows.authors()
+        if authors:
+            may = "registers" if owner else "may register"
+            conflict.hint = (
+                f"{' and '.join(authors)} {may} it, in JavaScript: run it with --driver dsh."
+            )
+    if isinstance(conflict, MissingDriverError) and conflict.details["driver"] == FAKE_DRIVER:
+        row = rows.engine.get("id") if rows is not None and rows.engine is not None else None
+        if row is not None:
+            conflict.hint = (
+                f"Row {row} has fakeDriver off: dshloop profile set {row}.fakeDriver true."
+            )

@@ -1,0 +1,188 @@
+"""loop list, show, explain, check and demo."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.running import dshloop
+
+
+def test_without_a_profile_the_built_in_one_is_shown() -> None:
+    (loop,) = dshloop("loop", "list", "--json").json
+    assert (loop["id"], loop["kind"], loop["from"]) == ("standard", "strategy", "built-in")
+    shown = dshloop("loop", "show", "standard", "--json").json
+    assert shown["default"] is True
+    assert "preset ptc" in shown["routes"]
+    assert dshloop("loop", "check").code == 0
+
+
+def test_loops_of_the_file_are_listed_and_a_broken_one_is_told(docked: Path) -> None:
+    (docked.parent / "loops.yml").write_text(
+        "loops:\n  critic: cli_loops:critic\n  bad: cli_broken:x\n"
+        "  standard: {label: Ours, prompt: Be brief., budget: {steps: 3}}\n"
+    )
+    ran = dshloop("loop", "list")
+    assert ran.code == 0
+    assert "A critic" in ran.out
+    assert "ValueError: no key" in ran.err
+    assert '"standard" of profile' in ran.err
+    found = {loop["id"]: loop for loop in dshloop("loop", "list", "--json").json}
+    assert found["bad"]["fault"]["code"] == "LOOP_IMPORT_FAILED"
+    assert found["standard"]["shadows"] == [{"from": "built-in", "where": "dshloop"}]
+    assert found["standard"]["does"]["budget"] == {"steps": 3}
+    assert dshloop("loop", "show", "critc").code == 3
+    assert "Did you mean" in dshloop("loop", "show", "critc").err
+    assert "loops.yml:4" in dshloop("loop", "show", "standard").out
+
+
+def test_explain_shows_every_candidate_in_order(docked: Path) -> None:
+    found = dshloop("loop", "explain", "--preset", "code", "--driver", "fake", "--json").json
+    assert {"loop", "driver", "source", "driver_source", "candidates"} <= found.keys()
+    assert (found["loop"], found["source"]) == ("standard", "preset")
+    assert (found["driver"], found["driver_source"]) == ("fake-driver", "explicit")
+    won = [(one["dimension"], one["from"]) for one in found["candidates"] if one["won"]]
+    assert won == [("loop", "preset route"), ("driver", "explicit")]
+    places = {
+        one["from"]: one["where"] for one in found["candidates"] if one["dimension"] == "loop"
+    }
+    assert places["preset route"] == f"{docked}:7 (presetLoops.code)"
+    assert "conflict" not in found
+    text = dshloop("loop", "explain").out
+    assert text.startswith("loop    standard  (default)\ndriver  default  (config)\n")
+
+
+def test_explain_names_the_conflict_and_what_mends_it(docked: Path) -> None:
+    docked.write_text(docked.read_text().replace("fakeDriver: true", "fakeDriver: 'true'"))
+    found = dshloop("loop", "explain", "--driver", "fake-driver", "--json").json
+    assert found["conflict"]["code"] == "MISSING_DRIVER"
+    assert "dshloop profile set engine.fakeDriver true" in found["conflict"]["hint"]
+    (finding,) = dshloop("loop", "check", "--json").json
+    assert (finding["code"], finding["severity"]) == ("FAKE_DRIVER_OFF", "warning")
+
+
+def test_a_loop_of_a_javascript_row_is_named(docked: Path) -> None:
+    text = docked.read_text() + "    - {id: pack, name: their-pack, config: {loopId: theirs}}\n"
+    docked.write_text(text.replace("{code: standard}", "{code: theirs}"))
+    found = dshloop("loop", "explain", "--preset", "code", "--json").json
+    assert found["conflict"]["code"] == "UNKNOWN_LOOP"
+    assert "row pack (their-pack) registers it" in found["conflict"]["hint"]
+    assert "--driver dsh" in found["conflict"]["hint"]
+    ran = dshloop("loop", "check", "--json")
+    assert ran.code == 0
+    assert [one["code"] for one in ran.json] == ["FOREIGN_LOOP"]
+    routed = dshloop("loop", "route", "minimal", "theirs")
+    assert routed.code == 0
+    assert "--driver dsh" in routed.err
+
+
+def test_check_finds_what_is_wrong_with_its_line(docked: Path) -> None:
+    docked.write_text(
+        docked.read_text()
+        .replace("{code: standard}", "{code: standrad}")
+        .replace("agents:", "agnets: 1\n        agents:")
+        .replace("id: first", "{id: first, driver: nobody}")
+    )
+    (docked.parent / "loops.yml").write_text("loops:\n  a: {driver: nobody}\n")
+    ran = dshloop("loop", "check", "--json")
+    assert ran.code == 1
+    found = {one["path"]: one for one in ran.json}
+    assert found["agnets"]["code"] == "UNKNOWN_KEY"
+    assert found["agnets"]["line"] == 8
+    assert found["presetLoops.code.loop"]["line"] == 7
+    assert 'Did you mean "standard"?' in found["presetLoops.code.loop"]["hint"]
+    assert found["agents[0].driver"]["file"] == str(docked)
+    assert found["a.driver"]["code"] == "UNKNOWN_DRIVER"
+
+
+def test_a_config_that_can_not_be_used_is_one_finding_and_explain_refuses(docked: Path) -> None:
+    docked.write_text(docked.read_text().replace("{code: standard}", "[1]"))
+    ran = dshloop("loop", "check", "--json")
+    assert ran.code == 1
+    assert [(one["code"], one["line"]) for one in ran.json] == [("INVALID_CONFIG", 7)]
+    assert dshloop("loop", "explain", "--json").error["code"] == "INVALID_CONFIG"
+    assert dshloop("loop", "list").code == 0
+
+
+def test_a_wrong_loops_file_is_one_clear_error(docked: Path) -> None:
+    (docked.parent / "loops.yml").write_text("loops:\n  a: {promt: x}\n")
+    error = dshloop("loop", "list", "--json").error
+    assert error["code"] == "LOOPS_FILE_INVALID"
+    assert error["details"]["line"] == 2
+    assert 'Did you mean "prompt"?' in error["hint"]
+
+
+def test_settings_decide_and_what_they_say_wrong_is_found() -> None:
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("# mine\nagent-loops:\n  defaultDriver: nobody\n")
+    found = dshloop("loop", "explain", "--json").json
+    assert found["conflict"]["details"]["origin"] == "settings"
+    ran = dshloop("loop", "check", "--json")
+    assert ran.code == 1
+    assert (ran.json[0]["code"], ran.json[0]["line"]) == ("UNKNOWN_DRIVER", 3)
+
+
+def test_resume_counts_what_the_log_records() -> None:
+    ran = dshloop("session", "run", "hi", "--driver", "fake", "--session-id", "s1")
+    assert ran.code == 0
+    found = dshloop("loop", "explain", "--resume", "--session", "s1", "--json").json
+    assert found["recorded"] is True
+    assert (found["driver"], found["driver_source"]) == ("fake-driver", "persisted")
+    asked = ("loop", "explain", "--resume", "--session", "s1", "--driver", "default", "--json")
+    assert dshloop(*asked).json["conflict"]["code"] == "LOOP_SWITCH"
+    assert dshloop("loop", "explain", "--resume", "--session", "nope").code == 3
+    assert dshloop("loop", "explain", "--resume", "--preset", "code").code == 2
+
+
+def test_a_log_that_can_not_be_read_is_refused() -> None:
+    dshloop("session", "run", "hi", "--driver", "fake", "--session-id", "s1")
+    (log,) = Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")
+    lines = log.read_bytes().split(b"\n")
+    lines[3] = b"{"
+    log.write_bytes(b"\n".join(lines))
+    ran = dshloop("loop", "explain", "--resume", "--session", "s1", "--json")
+    assert ran.code == 4
+    assert ran.error["code"] == "SESSION_UNREADABLE"
+    assert log.read_bytes() == b"\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        (
+            "two-strategies",
+            [
+                "create agent-a -> loop standard",
+                "setup standard",
+                "create agent-b -> loop loop-b",
+                "setup loop-b",
+                "",
+                "Two agents, one dock, two different loops.",
+            ],
+        ),
+        (
+            "two-drivers",
+            [
+                '[loop-x] create agent "agent-a" on loop-x',
+                '[loop-y] create agent "agent-b" on loop-y',
+                "",
+                "agent-a ran on: loop-x",
+                "agent-b ran on: loop-y",
+                "",
+                "Two agents, two different loops, one dock.",
+            ],
+        ),
+    ],
+)
+def test_the_demos_tell_which_loop_each_agent_ran_on(name: str, lines: list[str]) -> None:
+    ran = dshloop("loop", "demo", name)
+    assert ran.code == 0
+    assert ran.out.splitlines() == lines
+    assert dshloop("loop", "demo", name, "--json").json == {"demo": name, "lines": lines}
+
+
+def test_a_demo_there_is_none_of_is_a_usage_error() -> None:
+    assert dshloop("loop", "demo", "three").code == 2
