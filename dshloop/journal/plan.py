@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,19 +84,12 @@ def _lines(data: bytes | None) -> list[str] | None:
 
 
 def _unified(change: Change, old: list[str], new: list[str]) -> Iterator[str]:
+    from dshloop.journal.line_diff import hunks
+
     name = shown(change.path)
     yield f"--- {ABSENT if change.before is None else name}\n"
     yield f"+++ {ABSENT if change.after is None else name}\n"
-    yield from (_finished(line) for line in _hunks(old, new))
-
-
-def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    import difflib
-
-    lines = difflib.unified_diff(old, new, n=_CONTEXT)
-    for number, line in enumerate(lines):
-        if number > 1:  # the two header lines are ours
-            yield line
+    yield from (_finished(line) for line in hunks(old, new, _CONTEXT))
 
 
 def _finished(line: str) -> str:
