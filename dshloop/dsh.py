@@ -12,6 +12,7 @@ from typing import IO
 from dshloop.errors import ProgramFailedError
 
 NAMES = ("dsh", "node", "pnpm")
+_PATIENCE = 10.0  # seconds for a version, which takes a fifth of one
 _VERSION = re.compile(r"\d+\.\d+[^\s,;)]*")
 
 
@@ -64,7 +65,7 @@ def find_programs(variables: Mapping[str, str]) -> dict[str, Program | None]:
 def version_of(program: Program, variables: Mapping[str, str]) -> str | None:
     """Ask a program for its version; None when it fails or says nothing like one."""
     try:
-        ended = run_program(program, ["--version"], variables=variables, timeout=20)
+        ended = run_program(program, ["--version"], variables=variables, timeout=_PATIENCE)
     except ProgramFailedError:
         return None
     found = _VERSION.search(ended.output)
@@ -100,7 +101,11 @@ def run_program(
             timeout=timeout,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as fault:
+    except subprocess.TimeoutExpired:
+        raise ProgramFailedError(
+            f"{program.path} did not answer within {timeout:g} seconds", path=str(program.path)
+        ) from None
+    except OSError as fault:
         raise ProgramFailedError(
             f"{program.name} could not be run: {fault}", path=str(program.path)
         ) from fault

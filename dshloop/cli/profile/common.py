@@ -90,7 +90,7 @@ def case_for(run: Invocation, profile: Profile, inbox: Inbox | None) -> Case:
     def schemas(case: Case) -> Mapping[str, Schema]:
         from dshloop.profiles.inbox.schema import dsh_schemas
 
-        if dsh is None:
+        if dsh is None or inbox is None or inbox.version is None:
             return {}
         with ExitStack() as shown:
             return dsh_schemas(

@@ -18,7 +18,7 @@ from dshloop.profiles.patch import Row
 
 PROBE = "dshloop-probe"
 NOT_THERE = "Error: dsh: cannot resolve profile bundle "
-_TIMEOUT = 60.0  # seconds for one dump, which takes a quarter of one
+_TIMEOUT = 20.0  # seconds for one dump, which takes a quarter of one
 _PROFILE = "inbox"
 _SKIPPED = "dsh: skipping profile bundle "
 _WARNED = re.compile(r"dsh: \[(.*?)\] (patch.*)")

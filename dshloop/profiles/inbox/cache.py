@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,13 @@ class LearnedInbox:
     @property
     def version(self) -> str | None:
         """What was learned with the bundles, else what dsh says now."""
+        self._record = self._record or read_record(self.path, self._key)
+        return self._record.version if self._record is not None else self._said
+
+    @cached_property
+    def _said(self) -> str | None:
         from dshloop.dsh import version_of
 
-        self._record = self._record or read_record(self.path, self._key)
-        if self._record is not None:
-            return self._record.version
         return version_of(self._program, self._variables)
 
     @property
@@ -100,11 +103,12 @@ class LearnedInbox:
     def find(self, bundles: Sequence[Any]) -> list[Found | None]:
         """Give layers for a bundle list, asking dsh for what isn't known yet."""
         names = [name for name in bundles if askable(name)]
+        learned = Learned()
         try:
-            learned = self._learned(names) if names else Learned()
+            if names and self._fault is None:  # a dsh that gave no answer is not asked again
+                learned = self._learned(names)
         except ProgramFailedError as fault:
             self._fault = f"the bundles of dsh are left out: {fault.message}"
-            learned = Learned()
         usable = learned.usable(names)
         layers = iter(map(learned_layer, usable, learned.patches(usable)))
         return [self._found(learned.bundles.get(name), layers) for name in map(_name, bundles)]
@@ -127,7 +131,6 @@ class LearnedInbox:
         """Learn what another process hasn't learned meanwhile, and keep it."""
         import tempfile
 
-        from dshloop.dsh import version_of
         from dshloop.profiles.inbox.ask import Questions
         from dshloop.profiles.inbox.learn import learn
 
@@ -135,8 +138,9 @@ class LearnedInbox:
         if record is None or not record.learned.knows(names):
             if self._progress is not None:
                 self._progress("asking dsh for its bundles (once)")
-            if record is None:
-                record = Record(self._key, version_of(self._program, self._variables))
+            if record is None and self._said is None:
+                raise ProgramFailedError(f"{self._program.path} does not tell its version")
+            record = record or Record(self._key, self._said)
             with tempfile.TemporaryDirectory(prefix="dshloop-inbox-") as home:
                 learn(record.learned, names, Questions(self._program, self._variables, Path(home)))
             self._keep(record)

@@ -19,7 +19,7 @@ from dshloop.profiles.inbox.installation import find_installation
 from dshloop.profiles.layout import SCOPE, new_manifest
 
 SCHEMA = 1
-_TIMEOUT = 120.0  # seconds
+_TIMEOUT = 30.0  # seconds
 _PROFILE = "schema"
 
 

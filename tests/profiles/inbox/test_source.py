@@ -195,7 +195,7 @@ def test_an_older_dsh_is_told_of(tmp_path: Path, places: Places) -> None:
 def test_a_dsh_that_does_not_answer_is_left_out(tmp_path: Path, places: Places, body: str) -> None:
     path = tmp_path / "broken" / "dsh"
     path.parent.mkdir()
-    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo 0.2.1 && exit\n{body}\n")
     path.chmod(0o755)
     inbox = opened(Program("dsh", path, path.parent), places)
     stack = stack_layers(find_profile(places, "web"), inbox=inbox)
@@ -297,3 +297,21 @@ def test_plugin_add_refuses_a_row_of_dshs_own(tmp_path: Path, isolated: Path, ds
     assert refused.error["details"]["owner"] == SCOPE + "dsh-base"
     assert contents(isolated / "dsh") == before
     assert dshloop(*words, "--json", variables={"PATH": "/nowhere"}).code == 0
+
+
+def test_a_dsh_that_hangs_is_asked_one_thing_and_no_more(
+    tmp_path: Path, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dshloop.dsh._PATIENCE", 0.3)
+    program = tmp_path / "bin" / "dsh"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\nexec sleep 30\n')
+    program.chmod(0o755)
+    inbox = inbox_of(Program("dsh", program, program.parent), places, dict(os.environ))
+    assert inbox.version is None
+    for _ in range(2):
+        assert inbox.find(BUNDLES) == [None, None]
+    assert inbox.notices == [
+        f"the bundles of dsh are left out: {program} does not tell its version"
+    ]
+    assert (tmp_path / "asked").read_text() == "--version\n"
