@@ -41,8 +41,9 @@ def create_profile(
     template: str | None,
     command: str,
     cwd: Path | None = None,
-) -> tuple[Profile, tuple[str, ...]]:
-    """Create a profile; give it and its bundles. One journal entry.
+    dry_run: bool = False,
+) -> tuple[Profile, tuple[str, ...], list[Change]]:
+    """Create a profile, or only plan it; give it, its bundles and its files. One journal entry.
 
     Without ``template`` the name decides, as in dsh. Raises ProfileExistsError
     (PROFILE_EXISTS), UsageError for an unknown template.
@@ -55,8 +56,10 @@ def create_profile(
             name=name,
             folder=shown(profile.folder),
         )
-    journal.record(command, new_profile(profile, bundles), cwd=cwd)
-    return profile, bundles
+    changes = new_profile(profile, bundles)
+    if not dry_run:
+        journal.record(command, changes, cwd=cwd)
+    return profile, bundles, changes
 
 
 def bundles_of(template: str) -> tuple[str, ...]:

@@ -25,7 +25,8 @@ def write_profile(home: Path, name: str, text: str) -> Path:
 
 def test_create_list_and_use(home: Path) -> None:
     created = dshloop("profile", "create", "mine", "--template", "empty", "--json")
-    assert created.json == {"name": "mine", "folder": f"{home}/profiles/mine", "bundles": []}
+    folder = f"{home}/profiles/mine"
+    assert created.json == {"name": "mine", "folder": folder, "bundles": [], "dry_run": False}
     assert dshloop("profile", "use", "mine").code == 0
     (line,) = dshloop("profile", "list", "--json").json
     assert (line["name"], line["default"], line["bundles"]) == ("mine", True, [])

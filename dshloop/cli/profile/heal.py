@@ -8,8 +8,15 @@ import typer
 
 from dshloop.cli.inbox import notices, user_inbox
 from dshloop.cli.params import ProfileCommand, invocation
-from dshloop.cli.profile.common import Name, app, case_for, meant, sole_writer
-from dshloop.errors import ExitCode
+from dshloop.cli.profile.common import (
+    DryRun,
+    Name,
+    app,
+    case_for,
+    meant,
+    sole_writer,
+)
+from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
@@ -24,6 +31,7 @@ def check(
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend what can be mended safely, then check again.")
     ] = False,
+    dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
     """Find what is wrong with a profile.
 
@@ -37,20 +45,26 @@ def check(
     profile = meant(run, name)
     mended: list[dict[str, Any]] = []
     told: list[str] = []
+    planned: dict[str, Any] = {}
+    if dry_run and not fix:
+        raise UsageError("--dry-run is for --fix; without it nothing is written")
     with user_inbox(run) as inbox:
         case = case_for(run, profile, inbox)
         if fix:
             repair = plan_repair(case, safe_only=True)
-            if repair.plan.changes:
+            if dry_run:
+                planned = {"dry_run": True, "diff": repair.plan.diff()}
+            elif repair.plan.changes:
                 with sole_writer(run, profile):
                     run.journal.record(run.command, repair.plan.changes, cwd=run.env.cwd)
-                mended, told = repair.as_json()["mends"], _mends(repair.mended)
+            mended, told = repair.as_json()["mends"], _mends(repair.mended, planned=dry_run)
             report = repair.left
         else:
             report = check_profile(case)
-    data = {**report.as_json(), "mended": mended}
+    data = {**report.as_json(), "mended": mended, **planned}
+    view = Document(planned["diff"]) if planned else report.as_text()
     code = ExitCode.DONE if report.ok else ExitCode.FAILED
-    return Result(data, report.as_text(), notices=[*notices(inbox), *told], exit_code=code)
+    return Result(data, view, notices=[*notices(inbox), *told], exit_code=code)
 
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop profile repair web --apply")
@@ -84,8 +98,9 @@ def repair(
     return Result(data, view, notices=said, exit_code=code)
 
 
-def _mends(mended: tuple[Finding, ...]) -> list[str]:
-    return [f"mended {one.code}: {one.mend.what}" for one in mended if one.mend is not None]
+def _mends(mended: tuple[Finding, ...], *, planned: bool = False) -> list[str]:
+    done = "would mend" if planned else "mended"
+    return [f"{done} {one.code}: {one.mend.what}" for one in mended if one.mend is not None]
 
 
 def _after(plan: Repair, written: bool) -> list[str]:
@@ -99,5 +114,4 @@ def _after(plan: Repair, written: bool) -> list[str]:
     if written:
         return [text for text in (rest,) if text]
     how = f"To write it: dshloop profile repair {name} --apply"
-    planned = [text.replace("mended ", "would mend ", 1) for text in _mends(plan.mended)]
-    return [text for text in (*planned, how, rest) if text]
+    return [text for text in (*_mends(plan.mended, planned=True), how, rest) if text]

@@ -13,7 +13,7 @@ from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Caution, Document, Result, Table
 
 
-@app.command("list", cls=ProfileCommand)
+@app.command("list", cls=ProfileCommand, epilog="Example: dshloop profile list --json")
 def list_all(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     """List the profiles of this DSH home.
 
@@ -37,7 +37,7 @@ def list_all(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     return Result([line.as_json() for line in lines], table, warnings=faults)
 
 
-@app.command(cls=ProfileCommand)
+@app.command(cls=ProfileCommand, epilog="Example: dshloop profile show web")
 def show(ctx: typer.Context, name: Name = None) -> Result[dict[str, Any]]:
     """Show the layers of a profile and what dsh would skip."""
     from dshloop.profiles.view import show_profile
@@ -53,7 +53,7 @@ def show(ctx: typer.Context, name: Name = None) -> Result[dict[str, Any]]:
     )
 
 
-@app.command(cls=ProfileCommand)
+@app.command(cls=ProfileCommand, epilog="Example: dshloop profile dump web --patch try.yml")
 def dump(
     ctx: typer.Context,
     name: Name = None,
@@ -95,7 +95,7 @@ def dump(
     )
 
 
-@app.command(cls=ProfileCommand)
+@app.command(cls=ProfileCommand, epilog="Example: dshloop profile compose base.yml mine.yml")
 def compose(
     ctx: typer.Context,
     layers: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from dshloop.cli.profile.common import DryRun, app, journal_of
 from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
+    from dshloop.journal import Change
     from dshloop.profiles.whole import Moved
 
 Source = Annotated[
@@ -21,7 +23,7 @@ Source = Annotated[
 NewName = Annotated[str, typer.Argument(metavar="NEW", help="The new name.")]
 
 
-@app.command(cls=ProfileCommand)
+@app.command(cls=ProfileCommand, epilog="Example: dshloop profile create work --template web")
 def create(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new profile.")],
@@ -34,27 +36,42 @@ def create(
             "else base).",
         ),
     ] = None,
+    dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
     """Create a profile with the files that dsh gives a new one."""
     from dshloop.profiles.create import create_profile
 
     run = invocation(ctx)
-    profile, bundles = create_profile(
-        run.places, run.journal, name, template=template, command=run.command, cwd=run.env.cwd
+    profile, bundles, changes = create_profile(
+        run.places,
+        journal_of(run, dry_run),
+        name,
+        template=template,
+        command=run.command,
+        cwd=run.env.cwd,
+        dry_run=dry_run,
     )
-    data = {"name": name, "folder": str(profile.folder), "bundles": list(bundles)}
+    data = {
+        "name": name,
+        "folder": str(profile.folder),
+        "bundles": list(bundles),
+        "dry_run": dry_run,
+    }
+    if dry_run:
+        return _planned(data, changes)
     layers = ", ".join(bundles) or "no bundles"
     next_step = f"To add a plugin: dshloop plugin add SPEC --profile {shlex.quote(name)}"
     view = f"created profile {name} in {profile.folder} with {layers}"
     return Result(data, view, notices=[next_step])
 
 
-@app.command(cls=ProfileCommand)
+@app.command(cls=ProfileCommand, epilog="Example: dshloop profile use web")
 def use(
     ctx: typer.Context,
     name: Annotated[
         str, typer.Argument(metavar="NAME", autocompletion=profile_names, help="The profile.")
     ],
+    dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
     """Make a profile the one that is meant when none is named."""
     from dshloop.config import plan_set, write_config
@@ -62,8 +79,11 @@ def use(
 
     run = invocation(ctx)
     find_profile(run.places, name)
-    write_config(run.journal, plan_set(run.places, "profile", name), command=run.command)
-    data = {"profile": name, "config": str(run.places.config_file)}
+    change = plan_set(run.places, "profile", name)
+    data = {"profile": name, "config": str(run.places.config_file), "dry_run": dry_run}
+    if dry_run:
+        return _planned(data, [change])
+    write_config(run.journal, change, command=run.command)
     return Result(data, f"{name} is the default profile now (in {run.places.config_file})")
 
 
@@ -115,6 +135,14 @@ def delete(ctx: typer.Context, name: Source, dry_run: DryRun = False) -> Result[
     return _moved(moved, f"deleted profile {name}", dry_run)
 
 
+def _planned(data: dict[str, Any], changes: Sequence[Change]) -> Result[dict[str, Any]]:
+    from dshloop.journal import Plan
+
+    diff = Plan(tuple(changes)).diff()
+    said = ["dry run: nothing was changed"]
+    return Result({**data, "diff": diff}, Document(diff), notices=said)
+
+
 def _moved(moved: Moved, view: str, dry_run: bool) -> Result[dict[str, Any]]:
     data: dict[str, Any] = {
         "profile": moved.profile.name,
@@ -125,9 +153,7 @@ def _moved(moved: Moved, view: str, dry_run: bool) -> Result[dict[str, Any]]:
         "entry": moved.entry.id if moved.entry else None,
     }
     if dry_run:
-        diff = moved.plan.diff()
-        notice = ["dry run: nothing was changed"]
-        return Result({**data, "diff": diff}, Document(diff), notices=notice)
+        return _planned(data, moved.plan.changes)
     undo = f"To take it back: dshloop undo {moved.entry.id}" if moved.entry else ""
     default = ["It was the default profile; none is now."] if _gone(moved) else []
     return Result(data, view, notices=[*default, undo])

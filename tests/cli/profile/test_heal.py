@@ -32,6 +32,17 @@ def test_check_is_1_with_errors_and_0_without(made: Profile) -> None:
     assert (sound.code, sound.out) == (0, "profile p: nothing is wrong\n")
 
 
+def test_check_fix_shows_its_mends_in_a_dry_run(isolated: Path, made: Profile) -> None:
+    before = contents(isolated)
+    ran = dshloop("profile", "check", "p", "--fix", "--dry-run", "--json")
+    assert (ran.code, ran.json["dry_run"], len(ran.json["mended"])) == (0, True, 2)
+    shown = dshloop("profile", "check", "p", "--fix", "--dry-run")
+    assert shown.out == ran.json["diff"]
+    assert "would mend PATCH_ROOT_APPENDED" in shown.err
+    assert dshloop("profile", "check", "p", "--dry-run").code == 2
+    assert contents(isolated) == before
+
+
 def test_check_fix_mends_what_is_safe_as_one_change(made: Profile) -> None:
     ran = dshloop("profile", "check", "p", "--fix", "--json")
     assert ran.code == 0

@@ -51,6 +51,16 @@ def test_dry_runs_change_nothing(isolated: Path, made: Profile) -> None:
     assert contents(isolated) == before
 
 
+def test_dry_runs_of_create_and_use_change_nothing(isolated: Path, made: Profile) -> None:
+    before = contents(isolated)
+    for words in (("create", "q", "--template", "web"), ("use", "p")):
+        ran = dshloop("profile", *words, "--dry-run", "--json")
+        assert (ran.code, ran.json["dry_run"], bool(ran.json["diff"])) == (0, True, True)
+        assert dshloop("profile", *words, "--dry-run").out == ran.json["diff"]
+    assert dshloop("profile", "create", "p", "--dry-run").code == 4
+    assert contents(isolated) == before
+
+
 def test_export_and_import(isolated: Path, made: Profile, tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     assert dshloop("profile", "export", str(file), "--profile", "p").code == 0
