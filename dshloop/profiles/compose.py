@@ -72,6 +72,11 @@ class Composition:
         """Give the row that a further patch with this id would change."""
         return self._composer.known(row_id)
 
+    @property
+    def expressions(self) -> dict[int, Value]:
+        """What rows inherit as ``__jsExpr``, by their Python ids; see `Composer.expressions`."""
+        return self._composer.expressions()
+
     def inserted(self, row: Row) -> Place | None:
         """Say which layer brought the row, and where it stands there."""
         return self._place(row)
@@ -173,7 +178,8 @@ def dump_text(composition: Composition) -> str:
     Raises DSH_YAML_UNWRITABLE, with its place, when a row contains itself.
     """
     _require_writable(composition)
-    return dump_rows(composition.rows, attribute(composition.layers))
+    shown = composition.expressions
+    return dump_rows(composition.rows, attribute(composition.layers), shown)
 
 
 def compose_json(composition: Composition) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -78,13 +78,31 @@ def _expression(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no value of a profile")
 
 
-def dump_rows(rows: Sequence[Value], attributions: Sequence[Attribution]) -> str:
+def dump_rows(
+    rows: Sequence[Value],
+    attributions: Sequence[Attribution],
+    expressions: Mapping[int, Value] | None = None,
+) -> str:
     """Give the dump's text; each run of rows with equal headers gets one header.
 
     DSH cuts blanks and line breaks off the end of each run, even those of a string that ends it.
+    `expressions` are of `Composer.expressions`.
     """
     if not rows:
         return "\n"
+    if expressions:
+        rows = [_as_expressions(row, expressions) for row in rows]
     runs = groupby(zip(attributions, rows, strict=True), key=lambda pair: pair[0])
     texts = ((at, dump([row for _, row in run])) for at, run in runs)
     return "".join(f"{at.header}\n{text.rstrip(_BLANKS)}\n" for at, text in texts)
+
+
+def _as_expressions(value: Value, expressions: Mapping[int, Value]) -> Value:
+    """Put what a row inherits as ``__jsExpr`` in its place; js-yaml takes such a map for one."""
+    if isinstance(value, list):
+        return [_as_expressions(item, expressions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if id(value) in expressions and "__jsExpr" not in value:
+        return {"__jsExpr": expressions[id(value)]}
+    return {key: _as_expressions(item, expressions) for key, item in value.items()}

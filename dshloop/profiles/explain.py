@@ -15,6 +15,7 @@ from dshloop.profiles.compose import Composition, Placed
 from dshloop.profiles.explanation import Contribution, Explanation, Instance, Path, Unheard
 from dshloop.profiles.layers import Layer, Place
 from dshloop.profiles.masking import masked
+from dshloop.profiles.past import Past
 from dshloop.profiles.patch import UNDEFINED, Assignment, Row, Skip
 from dshloop.profiles.row_names import id_text
 from dshloop.profiles.row_path import RowPath, parse_row_path
@@ -87,49 +88,45 @@ def _contributions(
     composition: Composition, row: Row, keys: Sequence[str | int]
 ) -> Iterator[Contribution]:
     """Give what was said of the row, or of one path in its config, oldest first."""
-    history = composition.history(row)
+    history, past = composition.history(row), Past(composition)
     if not keys:
-        yield _inserted(composition, row, history, ())
+        yield _inserted(past, row, history, ())
         for change in history:
             wins = composition.history(row, change.key)[-1] is change
-            yield _set(change, (change.key,), change.before, change.after, change.place, wins)
+            before, after = past.before(change), past.after(change)
+            yield _set(change, (change.key,), before, after, change.place, wins)
         return
-    yield from _of_key(composition, row, history, ("config", *keys))
+    yield from _of_key(past, row, history, ("config", *keys))
 
 
 def _of_key(
-    composition: Composition, row: Row, history: Sequence[Assignment], path: Path
+    past: Past, row: Row, history: Sequence[Assignment], path: Path
 ) -> Iterator[Contribution]:
     changes = [change for change in history if change.key == path[0]]
-    first = changes[0].before if changes else row.get(str(path[0]), UNDEFINED)
     said: list[Contribution] = []
-    if member({path[0]: first}, path) is not UNDEFINED:
-        said.append(replace(_inserted(composition, row, history, path), before=UNDEFINED))
+    inserted = _inserted(past, row, history, path)
+    if inserted.after is not UNDEFINED:
+        said.append(inserted)
     for change in changes:
-        before = member({path[0]: change.before}, path)
-        after = member({path[0]: change.after}, path)
+        before = member({path[0]: past.before(change)}, path)
+        after = member({path[0]: past.after(change)}, path)
         if before is UNDEFINED and after is UNDEFINED:
             continue
-        place = _deep_place(composition, change.after, path[1:]) or change.place
+        place = _deep_place(past.composition, change.after, path[1:]) or change.place
         said.append(_set(change, path, before, after, place, wins=False))
     if said:
         said[-1] = replace(said[-1], wins=True)
     yield from said
 
 
-def _inserted(
-    composition: Composition, row: Row, history: Sequence[Assignment], path: Path
-) -> Contribution:
+def _inserted(past: Past, row: Row, history: Sequence[Assignment], path: Path) -> Contribution:
     """Give the contribution of the layer that brought the row, as the row was then."""
-    original = dict(row)
-    for change in reversed(history):
-        if change.before is UNDEFINED:
-            original.pop(change.key, None)
-        else:
-            original[change.key] = change.before
-    place = composition.inserted(row)
+    composition = past.composition
+    original, place = past.inserted(row), composition.inserted(row)
     if path:
-        place = _deep_place(composition, original.get(str(path[0])), path[1:]) or (
+        changes = [change for change in history if change.key == path[0]]
+        first = changes[0].before if changes else row.get(str(path[0]))
+        place = _deep_place(composition, first, path[1:]) or (
             composition.place(row, str(path[0])) or place
         )
     label = place.label if place else ""

@@ -84,6 +84,7 @@ class Insertion:
     patch: Patch
     parent: Row | None
     elements: tuple[Value, ...]
+    into: list[Value]
 
 
 @dataclass(slots=True, eq=False)
@@ -179,7 +180,7 @@ class Composer:
             target = self._children(patch, parent)
         added = tuple(elements)
         target += added
-        self.insertions.append(Insertion(patch, parent, added))
+        self.insertions.append(Insertion(patch, parent, added, target))
         self._enter(patch, elements)
 
     def _children(self, patch: Patch, group: Row) -> list[Value]:
@@ -249,8 +250,16 @@ class Composer:
         """Keep what an assigned ``__proto__`` makes visible, as DSH would see it."""
         if isinstance(value, dict):
             self._prototypes[id(row)] = value
-        elif value is None or isinstance(value, list | JsExpr):
+        elif isinstance(value, JsExpr):
+            self._prototypes[id(row)] = value.as_json()
+        elif value is None or isinstance(value, list):
             self._prototypes.pop(id(row), None)
+
+    def expressions(self) -> dict[int, Value]:
+        """Give what rows inherit as ``__jsExpr``, by their ids: a dump shows it instead."""
+        parents = self._prototypes.items()
+        found = ((row, self._get(parent, "__jsExpr")) for row, parent in parents)
+        return {row: value for row, value in found if value is not UNDEFINED}
 
     def _get(self, row: Row, key: str) -> Value:
         seen: set[int] = set()

@@ -113,3 +113,22 @@ def test_the_compared_form_is_equal_when_the_json_is(left: Any, right: Any) -> N
 def test_the_body_is_the_yaml_of_the_rows(value: Any) -> None:
     row = {"id": "a", "config": value}
     assert dumped(dump([{"insert": [row]}])) == "# == L1\n" + dump([row])
+
+
+@pytest.mark.parametrize(
+    ("prototype", "shown"),
+    [
+        ("!!js x", "!!js x"),
+        ("{__jsExpr: x, z: 1}", "!!js x"),
+        ("{z: 1}", "id: a\n  k: 1"),
+        ("[1]", "id: a\n  k: 1"),
+    ],
+)
+def test_a_row_that_inherits_an_expression_is_printed_as_that(prototype: str, shown: str) -> None:
+    base = "- insert: [{id: g, group: true, config: [{id: a, k: 1}]}, {id: a, k: 1}]\n"
+    text = dumped(base, f"- {{id: a, __proto__: {prototype}}}\n")
+    assert text == (
+        f"# == L1\n- id: g\n  group: true\n  config:\n    - id: a\n      k: 1\n- {shown}\n"
+    )
+    gone = dumped(base, f"- {{id: a, __proto__: {prototype}}}\n- {{id: a, __proto__: null}}\n")
+    assert gone.endswith("- id: a\n  k: 1\n")

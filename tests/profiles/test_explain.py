@@ -185,3 +185,27 @@ def test_the_winner_has_the_value_that_is_composed(one: list[Any], other: list[A
             assert winner.after == config[key]
             assert winner.place == composition.origin(placed.row, ("config", key))
             explanation_text(explain(composition, f"{name}.{key}"))
+
+
+def test_a_replaced_group_is_told_as_it_was_then() -> None:
+    composition = composed(
+        BUNDLE,
+        "- {id: c, config: {q: 2}}\n- {id: g, insert: [{id: d, name: z}]}\n"
+        "- {id: g, config: [{id: e, name: e, config: {v: 1}}]}\n",
+        "- {id: c, disabled: true}\n- {id: g, insert: [{id: f, name: f}]}\n",
+    )
+    (instance,) = explain(composition, "g").instances
+    inserted, replaced = instance.contributions
+    first = [{"id": "c", "name": "y", "config": {"q": 1}}]
+    assert inserted.after["config"] == first
+    assert replaced.before == [
+        {"id": "c", "name": "y", "config": {"q": 2}},
+        {"id": "d", "name": "z"},
+    ]
+    assert replaced.after == [{"id": "e", "name": "e", "config": {"v": 1}}]
+    assert [row["id"] for row in instance.value["config"]] == ["e", "f"]
+    said = explain(composition, "g.0.config.q").instances[0].contributions
+    assert [(one.action, one.before, one.after) for one in said] == [
+        ("insert", UNDEFINED, 1),
+        ("set", 2, UNDEFINED),
+    ]
