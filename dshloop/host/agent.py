@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dshloop.host.abort import DISPOSED, USER, AbortSignal, Cause
 from dshloop.host.approval import SERVICE as APPROVAL
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Listener = Callable[[Event], object]
 Status = Literal["idle", "running"]
+T = TypeVar("T")
 
 _REMEMBERED = frozenset({"turn/start", "request/header", "request/context"})
 
@@ -76,6 +77,8 @@ class Agent:
         self.fault: Exception | None = None  # what broke the last turn: a log that can't be written
         self.log_fault: Exception | None = None  # what the log raised last, never a listener
         self._published = False
+        self._maintenance = asyncio.Lock()
+        self._maintained = False
         self._disposed = False
         self._listeners: list[Listener] = []
         self._idle_callbacks: list[Callable[[], object]] = []
@@ -162,13 +165,29 @@ class Agent:
             target = "next-turn"  # the turn that is being aborted takes nothing any more
         self.inbox.insert(target, message, wakeup=wakeup)
         self.hooks.emit("agent/inbox/inserted", {"agent": self, "message": message})
-        if wakeup and self._task is None:
-            self._start()
+        if wakeup:
+            self._wake()
 
     async def when_idle(self) -> None:
         """Wait until nothing is left to do."""
         while self._task is not None:
             await asyncio.wait([self._task])
+
+    async def run_maintenance(self, task: Callable[[], Awaitable[T]]) -> T:
+        """Do something between turns; what wakes the agent meanwhile is worked off afterwards."""
+        async with self._maintenance:
+            await self.when_idle()
+            self._maintained = True
+            try:
+                return await task()
+            finally:
+                self._maintained = False
+                if self.inbox.wakes and not self._disposed:
+                    self._wake()
+
+    def _wake(self) -> None:
+        if self._task is None and not self._maintained:
+            self._start()
 
     def cancel(self, cause: Cause = USER, *, keep_inbox: bool = False) -> None:
         """Abort the running turn and drop what waits; does nothing to an idle agent."""
@@ -201,10 +220,15 @@ class Agent:
         await (self._ending[0] if self._ending else self.dispose)()
 
     async def _unwind(self) -> None:
+        """Undo what was done for this agent; a failure is told, and stops nothing."""
         while self._undo:
-            result = self._undo.pop()()
-            if hasattr(result, "__await__"):
-                await result
+            try:
+                result = self._undo.pop()()
+                if hasattr(result, "__await__"):
+                    await result
+            except Exception as error:
+                if self._host is not None:
+                    self._host.warn(f'ending agent "{self.id}": {error}')
         self.hooks.close()
 
     def _start(self) -> None:

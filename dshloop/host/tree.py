@@ -131,7 +131,9 @@ class Tree:
         state.mount = Mount(self.host, self.agent)
         self._started.append(state)
         try:
-            await plugin().apply(state.mount, state.config)
+            applied: Any = plugin().apply(state.mount, state.config)
+            if hasattr(applied, "__await__"):
+                await applied
         except Exception as error:
             raise failure_of(state.row, error) from error
         state.state, state.reason = "running", ""

@@ -77,6 +77,12 @@ def test_plain_commands_stay_light(words: list[str], more: set[str]) -> None:
     assert not imported(words) & (HEAVY | more)
 
 
+def test_a_turn_on_the_built_in_profile_needs_no_yaml_and_no_metadata() -> None:
+    modules = imported(["session", "run", "hi", "--driver", "fake"])
+    needed = {"asyncio", "ssl"}  # asyncio itself imports ssl
+    assert not modules & ((HEAVY - needed) | {"sqlite3", "yaml", "fastjsonschema"})
+
+
 @pytest.mark.usefixtures("small_home")
 def test_completion_imports_no_more_than_a_command() -> None:
     modules = imported(["plugin", "list", "--profile", ""], _DSHLOOP_COMPLETE="bash")

@@ -436,3 +436,58 @@ def test_delays_double_up_to_the_longest_and_vary_by_a_tenth() -> None:
     assert RetryPolicy(chance=lambda: 0.0).delay(1, {}) == pytest.approx(450)
     assert RetryPolicy(chance=lambda: 1.0).delay(9, {}) == pytest.approx(11_000)
     assert policy.delay(1, {"providerRetryAfterMs": 3000}) == 3000
+
+
+# --- between turns --------------------------------------------------------------------------------
+
+
+def test_maintenance_waits_for_the_turn_and_holds_the_next_one_back() -> None:
+    agent = agent_on(Scripted(SAYS))
+    log: list[str] = []
+    agent.hooks.on("agent/status", lambda event: log.append(event["status"]))
+
+    async def tidy() -> str:
+        log.append("begin")
+        agent.followup(user_message("meanwhile"))
+        await asyncio.sleep(0)
+        log.append("end")
+        return "tidied"
+
+    async def run() -> str:
+        agent.followup(user_message("hi"))
+        result = await agent.run_maintenance(tidy)
+        await agent.when_idle()
+        return result
+
+    assert asyncio.run(run()) == "tidied"
+    assert log == ["running", "idle", "begin", "end", "running", "idle"]
+
+
+def test_a_failing_maintenance_still_lets_the_agent_go_on() -> None:
+    agent = agent_on(Scripted(SAYS))
+
+    async def broken() -> None:
+        agent.followup(user_message("meanwhile"))
+        raise ValueError("no")
+
+    async def run() -> None:
+        with pytest.raises(ValueError, match="no"):
+            await agent.run_maintenance(broken)
+        await agent.when_idle()
+
+    asyncio.run(run())
+    assert end(agent) == {"kind": "completed"}
+
+
+def test_what_was_done_for_an_agent_is_undone_though_a_step_fails() -> None:
+    host, log = Host(Memory()), []
+
+    async def run() -> None:
+        handle = await Engine().create_agent(host, CreateOptions("s"))
+        handle.agent.undo(lambda: log.append("first"))
+        handle.agent.undo(lambda: 1 / 0)
+        await handle.dispose()
+
+    asyncio.run(run())
+    assert log == ["first"]
+    assert host.warnings == ['ending agent "s": division by zero']

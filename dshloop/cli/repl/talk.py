@@ -84,6 +84,8 @@ class _Talk:
     def greet(self) -> None:
         bound = self.conversation.binding
         session = "resumed session" if self.conversation.agent.session.resumed else "session"
+        for notice in self.conversation.notices:
+            self._write(f"{notice}\n")
         self._write(f"{session} {self.conversation.id} · {bound.loop} on {bound.driver} · /help\n")
 
     async def run(self, lines: PromptSession[str]) -> None:
