@@ -106,6 +106,12 @@ class Dock:
         self._changed()
         return self._disposer(dispose)
 
+    def unregister_driver(self, name: object) -> bool:
+        """Take a driver away, whoever registered it; agents that live keep running."""
+        removed = self.drivers.unregister(name)
+        self._makers.clear()
+        return removed
+
     @property
     def agents(self) -> WaitingAgents:
         """The agents that the config asks for."""

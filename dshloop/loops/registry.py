@@ -160,6 +160,10 @@ class DriverRegistry:
 
         return dispose
 
+    def unregister(self, name: object) -> bool:
+        """Take a driver away; tell whether it was there. Raises INVALID_DRIVER."""
+        return self._drivers.pop(require_driver_name(name), None) is not None
+
     def has(self, name: object) -> bool:
         """Whether a driver is registered. Raises INVALID_DRIVER."""
         return require_driver_name(name) in self._drivers

@@ -10,6 +10,7 @@ from typing import Any
 
 from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, require_known, unavailable
 from dshloop.drivers.fake import PingDriver, force_route
+from dshloop.drivers.script import Script
 from dshloop.errors import SessionIdError
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
@@ -33,6 +34,7 @@ class RunOptions:
 
     ``resume`` is ``last``, an id or the beginning of one; without it a new session begins, named
     ``session_id`` if given. ``driver`` is a name as typed; ``loop`` and ``preset`` are ids.
+    ``script`` is what the fake driver says.
     """
 
     cwd: Path
@@ -42,6 +44,7 @@ class RunOptions:
     preset: str | None = None
     session_id: str | None = None
     resume: str | None = None
+    script: Script | None = None
     rows: ProfileRows = field(default_factory=ProfileRows)
 
 
@@ -70,6 +73,8 @@ class Conversation:
         try:
             process = await start_process(places, sessions, options.rows)
             try:
+                if options.script is not None:
+                    process.follow(options.script)
                 opening = _Opening(process, sessions, options)
                 make = opening.create if options.resume is None else opening.resume
                 return cls(await make(clock), process)
@@ -178,6 +183,7 @@ class _Opening:
         """Give what both ways of opening ask the dock for."""
         asked: dict[str, Any] = {}
         if choice is not None:
+            self.process.loops.require_driver(choice.name)
             require_known(choice, self.process.dock.drivers.names)
             asked["driver"] = choice.name
         if self.options.loop is not None:
@@ -187,8 +193,10 @@ class _Opening:
     def _require_answer(self, selection: Selection, choice: Choice | None) -> None:
         """Refuse, before anything is written, an engine that has no model to ask.
 
-        Raises DRIVER_UNAVAILABLE, and what the dock raises.
+        Raises DRIVER_UNAVAILABLE, what the dock raises, and why a registered loop or driver
+        can't be loaded.
         """
+        self.process.loops.require(selection)
         resolved = self.process.dock.resolve(selection)
         tied = choice.provider if choice is not None else None
         if resolved.driver != DEFAULT or tied is not None:

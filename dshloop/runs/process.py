@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dshloop.drivers import PING_PROVIDER
 from dshloop.drivers.fake import FAKE_PROVIDER
+from dshloop.drivers.script import Script
 from dshloop.errors import AgentFactoryMissingError
 from dshloop.host.host import Host
 from dshloop.host.presets import SERVICE as PRESETS
@@ -18,6 +19,7 @@ from dshloop.paths import Places
 from dshloop.plugins import find_plugin
 from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
 from dshloop.runs.profile import ProfileRows
+from dshloop.runs.profile_loops import ProfileLoops
 from dshloop.runs.stored import StoredSessions
 
 
@@ -29,6 +31,7 @@ class Process:
     tree: Tree
     dock: Dock
     presets: HostPresets
+    loops: ProfileLoops
     notices: tuple[str, ...] = ()
 
     def asks_a_model(self, pin: Mapping[str, str]) -> bool:
@@ -36,6 +39,12 @@ class Process:
         adapters = self.host.adapters
         real = set(adapters) - {PING_PROVIDER, FAKE_PROVIDER}
         return bool(real) or pin.get("provider") in adapters
+
+    def follow(self, script: Script) -> None:
+        """Have the fake driver say what a script says."""
+        from dshloop.drivers.scripted import ScriptedAdapter
+
+        self.host.adapters[FAKE_PROVIDER] = ScriptedAdapter(script)
 
     async def stop(self) -> None:
         """End everything. May be called twice."""
@@ -68,7 +77,10 @@ async def start_process(
         waiting = "; ".join(f"{each.row.name} {each.reason}" for each in tree.of_state("waiting"))
         await tree.stop()
         raise AgentFactoryMissingError(f"no dock runs: {waiting or 'no row is dsh-loop-dock'}")
-    return Process(host, tree, dock, presets, (*rows.notices, *_foreign(tree, rows.profile)))
+    loops = ProfileLoops(dock, rows.file, presets)
+    loops.register()
+    notices = (*rows.notices, *_foreign(tree, rows.profile))
+    return Process(host, tree, dock, presets, loops, notices)
 
 
 def _foreign(tree: Tree, profile: str | None) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dshloop.host.rows import HostRow, host_rows
+from dshloop.loops.loops_file import NAME, LoopsFile, read_loops_file
 from dshloop.plugins.built_in import ROWS, completed
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class ProfileRows:
     rows: tuple[HostRow, ...] = ROWS
     profile: str | None = None
     notices: tuple[str, ...] = ()
+    file: LoopsFile = field(default_factory=LoopsFile)
 
 
 def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:
@@ -37,4 +39,5 @@ def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:
     if done.added:
         names = " and ".join(row.name for row in done.added)
         notices.append(f"profile {profile.name} has no loop dock: {names} added in memory")
-    return ProfileRows(done.rows, profile.name, tuple(notices))
+    file = read_loops_file(profile.folder / NAME)
+    return ProfileRows(done.rows, profile.name, tuple(notices), file)
