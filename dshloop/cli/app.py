@@ -69,6 +69,9 @@ class UnknownWordError(UsageError):
 # The class of all of Typer's own faults: ClickException in 0.26, TyperException since.
 TYPER_FAULT: type[Exception] = typer.BadParameter.__mro__[2]
 
+HELP_WIDTH = 80  # columns; longer lines are hard to read
+NARROWEST_HELP = 40
+
 SUMMARY = """\
 The command line for DeepSeek Harness (DSH) profiles, agent loops, sessions and memory.
 
@@ -188,7 +191,8 @@ def call(invocation: Invocation) -> Result[Any] | Stream | None:
     command = typer.main.get_command(app)
     words = list(invocation.words)
     try:
-        with command.make_context("dshloop", words, obj=invocation) as ctx:
+        width = max(min(invocation.env.width, HELP_WIDTH), NARROWEST_HELP) - 2
+        with command.make_context("dshloop", words, obj=invocation, terminal_width=width) as ctx:
             answer: Result[Any] | Stream | None = command.invoke(ctx)
             return answer
     except typer.Exit:  # an option that ends the run was met before the others were kept

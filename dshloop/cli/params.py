@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from dshloop.cli.invocation import Invocation
 from dshloop.result import Result
 
+_WHOLE = 1000  # characters: more than any first sentence has
 Completion = Callable[[typer.Context, list[str], str], list[Any]]
 
 
@@ -75,6 +76,13 @@ class Group(TyperGroup):
         super().__init__(
             params=[*own, *_common_options()], add_help_option=False, **_without_help(attrs)
         )
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each verb with its whole first sentence, which Typer would cut to the line."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, verb.get_short_help_str(_WHOLE)) for name, verb in found if not verb.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the verbs first: they are what a reader of a group's help looks for."""
