@@ -9,17 +9,9 @@ from dshloop.host.engine import Engine
 from dshloop.host.mount import Mount
 from dshloop.host.retry import RetryPolicy
 from dshloop.host.rows import ABSENT
-from dshloop.loops.engine_row import (
-    FAKE_DRIVER,
-    NAME,
-    NEEDS,
-    EngineConfig,
-    dock_engines,
-    read_engine_config,
-)
+from dshloop.loops.engine_row import NAME, NEEDS, EngineConfig, dock_engines, read_engine_config
 from dshloop.loops.hosted import HostedDriver
-from dshloop.loops.registry import DEFAULT_DRIVER
-from dshloop.plugins.loop_dock import SERVICE, registrations_of
+from dshloop.plugins.loop_dock import SERVICE
 
 
 class HeadlessDriver:
@@ -34,13 +26,8 @@ class HeadlessDriver:
         return read_engine_config() if raw is ABSENT else read_engine_config(raw)
 
     async def apply(self, host: Mount, config: EngineConfig) -> None:
-        """Register the drivers that no nearer place has; they go with the row.
-
-        Raises DUPLICATE_DRIVER.
-        """
-        nearer = registrations_of(host)
-        taken = [name for name in (DEFAULT_DRIVER, FAKE_DRIVER) if nearer.hides("driver", name)]
-        host.undo(dock_engines(host.service(SERVICE), config, _engine, _fake, taken))
+        """Register the drivers; they go with the row. Raises DUPLICATE_DRIVER."""
+        host.undo(dock_engines(host.service(SERVICE), config, _engine, _fake))
 
 
 def _engine(config: EngineConfig) -> HostedDriver:
@@ -48,5 +35,4 @@ def _engine(config: EngineConfig) -> HostedDriver:
 
 
 def _fake(config: EngineConfig) -> HostedDriver:
-    engine = Engine(config.max_parallel_tool_calls, RetryPolicy())
-    return HostedDriver(FakeDriver(engine))
+    return HostedDriver(FakeDriver(Engine(config.max_parallel_tool_calls)))
