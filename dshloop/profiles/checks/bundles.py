@@ -52,6 +52,8 @@ def _manifest(case: Case) -> Iterator[Finding]:
     if isinstance(case.manifest, DshloopError):
         details = case.manifest.details
         place = Place("package.json", shown(path), details.get("line"), details.get("column"))
+        if place.line is None:  # JSON, but not what dsh wants in it
+            place = entry_place(case, "bundles")
         yield Finding(kinds.MANIFEST_INVALID, case.manifest.message, place)
         return
     data = case.files.content(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from dshloop.dsh_yaml import Value, truthy
+from dshloop.dsh_yaml import Value, stringify, truthy
 from dshloop.profiles.checks import kinds
 from dshloop.profiles.checks.edits import append_patch, set_value
 from dshloop.profiles.checks.findings import Finding, Mend
@@ -43,7 +43,10 @@ def check_slots(case: Case) -> Iterator[Finding]:
 def _factories(case: Case, rows: list[Row]) -> Iterator[Finding]:
     engines = [row for row in rows if plugin_of(row) == ENGINE]
     docks = [row for row in rows if plugin_of(row) == DOCK]
+    twice = set(case.composition.duplicates())
     for row in [*engines, *docks[1:]] if docks else engines[1:]:
+        if stringify(row.get("id")) in twice:
+            continue  # that is the fault; an id can't switch off one of two rows
         taker = _named(docks[0] if docks else engines[0])
         why = f"row {_named(row)} takes the agent-factory slot, which row {taker} takes too"
         fix = f"dshloop profile row disable {_named(row)}"

@@ -49,6 +49,9 @@ def joined_lists(text: str) -> str | None:
     An empty root goes, with its line but not its comment; a flow list with entries becomes block
     entries. Comments and the entries' own bytes stay.
     """
+    if text.startswith(BOM):
+        mended = joined_lists(text.removeprefix(BOM))
+        return None if mended is None else BOM + mended
     content = _CONTENT.search(text)
     if content is None or _MARKER.search(text, content.start()):
         return None  # nothing, or several documents

@@ -114,3 +114,12 @@ def test_ranges_of_dsh_and_node_that_are_not_met(tmp_path: Path) -> None:
         "b asks for dsh >=9 (engines.dsh); here is 0.2.1-rc.2",
         "b asks for node >=99 (engines.node); here is 22.0.0",
     ]
+
+
+def test_a_bundle_list_that_is_none_has_its_line(tmp_path: Path) -> None:
+    made = profile(tmp_path)
+    made.manifest.write_text('{\n  "dsh": {"profile": {"bundles": "x"}}\n}\n')
+    (finding,) = found(made)
+    assert finding.code == "MANIFEST_INVALID"
+    assert finding.place is not None
+    assert finding.place.line == 2

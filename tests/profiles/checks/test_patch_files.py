@@ -133,3 +133,11 @@ def test_a_mended_text_has_every_entry_of_the_parts(parts: list[str]) -> None:
     assert entries is not None
     assert len(entries) == sum(part.startswith("- ") for part in parts)
     assert mended.count("# c") == text.count("# c")
+
+
+def test_entries_behind_a_list_are_named_under_a_byte_order_mark_too(tmp_path: Path) -> None:
+    made = profile(tmp_path, "b")
+    made.patch.write_bytes(b"\xef\xbb\xbf[]\r\n- {id: b, disabled: true}\r\n")
+    assert codes(made) == ["PATCH_ROOT_APPENDED", "PATCH_BOM"]
+    repaired(made)
+    assert made.patch.read_bytes() == b"- {id: b, disabled: true}\r\n"

@@ -123,3 +123,12 @@ def test_a_row_of_the_home_stays_for_a_profile_that_wants_its_package(tmp_path: 
     profile_in(places_in(tmp_path), "other", dependencies={"theirs": "1.0.0"})
     write(made.home_patch, "- insert: [{id: x, name: theirs}]\n")
     assert codes(made) == ["ROW_NAME_UNRESOLVED"]
+
+
+def test_an_engine_that_is_there_twice_by_its_id_stays_on(tmp_path: Path) -> None:
+    made = profile(tmp_path, "b", patch="- insert:\n" + ENGINE)
+    write(made.modules / "b" / "cordis.patch.yml", "- insert:\n" + ENGINE)
+    assert codes(made) == ["ROW_ID_DUPLICATE"]
+    repaired(made)
+    assert codes(made) == []
+    assert "disabled" not in made.patch.read_text()
