@@ -7,6 +7,7 @@ left alone: text is a secret by its known shape, or by the telling name it stand
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 MARK = "[REDACTED_SECRET]"
@@ -60,6 +61,15 @@ class Redacted(NamedTuple):
 def redact_text(text: str) -> str:
     """Give the text with every secret replaced by ``[REDACTED_SECRET]``."""
     return _text(text).value  # type: ignore[no-any-return]
+
+
+def redact_words(words: Sequence[str]) -> list[str]:
+    """Give the words of a command without what stands behind a telling one, as in ``--token X``."""
+    before = ("", *words)
+    return [
+        MARK if is_telling(key) and not word.startswith("-") else word
+        for key, word in zip(before, words, strict=False)
+    ]
 
 
 def is_telling(key: object) -> bool:

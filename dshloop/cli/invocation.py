@@ -53,9 +53,9 @@ class Invocation:
         """The command, quoted for a shell, for the journal and lock owners; without secrets."""
         import shlex
 
-        from dshloop.redact import redact_text
+        from dshloop.redact import redact_text, redact_words
 
-        return redact_text(shlex.join(("dshloop", *self.words)))
+        return redact_text(shlex.join(("dshloop", *redact_words(self.words))))
 
     @property
     def journal(self) -> Journal:

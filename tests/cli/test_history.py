@@ -181,3 +181,13 @@ def test_the_command_is_quoted_so_that_it_can_be_run_again() -> None:
     assert dshloop("profile", "create", "two words", "--template", "empty").code == 0
     (entry,) = dshloop("history", "--json").json
     assert entry["command"] == "dshloop profile create 'two words' --template empty"
+
+
+def test_a_secret_on_the_command_line_is_not_recorded(web: Path) -> None:
+    dshloop("profile", "create", "p", "--template", "empty")
+    row = "{id: a, name: x, config: {}}"
+    assert dshloop("profile", "row", "insert", row, "--profile", "p").code == 0
+    assert dshloop("profile", "set", "a.apiKey", "hunter2", "--profile", "p").code == 0
+    (entry, *_) = dshloop("history", "--json").json
+    assert entry["command"] == "dshloop profile set a.apiKey '[REDACTED_SECRET]' --profile p"
+    assert "hunter2" not in dshloop("history").out
