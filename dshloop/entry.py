@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -17,6 +18,7 @@ def script() -> NoReturn:
     must last was flushed to the disk before its command returned.
     """
     _replace_closed_streams()
+    gc.set_threshold(100_000)  # most commands end before there is anything to collect
     try:
         code = main()
     except KeyboardInterrupt:  # before the command line's own boundary was there
