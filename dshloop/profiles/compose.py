@@ -194,6 +194,8 @@ def compose_json(composition: Composition) -> dict[str, Any]:
 
 def _require_writable(composition: Composition) -> None:
     """Raise DSH_YAML_UNWRITABLE with the place of the row, or of the value a patch gave it."""
+    if _writable(composition.rows):
+        return
     for row in composition.rows:
         try:
             check_writable(row)
