@@ -35,4 +35,5 @@ def _engine(config: EngineConfig) -> HostedDriver:
 
 
 def _fake(config: EngineConfig) -> HostedDriver:
-    return HostedDriver(FakeDriver(Engine(config.max_parallel_tool_calls)))
+    engine = Engine(config.max_parallel_tool_calls, RetryPolicy())
+    return HostedDriver(FakeDriver(engine))
