@@ -193,7 +193,7 @@ def test_leaving_a_run_early_aborts_its_turn(places: Places) -> None:
 
 
 def test_a_failed_turn_ends_the_run(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    failed = {"message": "no", "code": "SERVER"}
+    failed = {"message": "no", "code": "AUTH"}
     play(monkeypatch, [finish("error", failure=failed)])
     sent: list[str] = []
 
