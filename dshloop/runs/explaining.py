@@ -15,7 +15,7 @@ from dshloop.paths import Places
 from dshloop.runs.docking import Docking
 from dshloop.runs.stored import StoredSessions
 from dshloop.sessions.catalog import find
-from dshloop.sessions.log import require_writable
+from dshloop.sessions.log import SessionLog, require_writable
 from dshloop.transcripts.dsh import read_transcript
 
 
@@ -103,7 +103,13 @@ def bind(docking: Docking, sessions: StoredSessions, name: str, *, dry_run: bool
     """
     if docking.fault is not None:
         raise docking.fault
-    log = sessions.inspect(name)
+    try:
+        return _bound(docking, sessions.inspect(name), dry_run)
+    finally:
+        sessions.close()
+
+
+def _bound(docking: Docking, log: SessionLog, dry_run: bool) -> Bound:
     recorded = read_log({"meta": {"agentPreset": log.header.agent_preset}, "events": log.events})
     if recorded.binding is not None:
         return Bound(log.header.id, recorded.binding, True, False)

@@ -1,4 +1,4 @@
-"""`dshloop session`: run, list and show sessions."""
+"""`dshloop session run`: one prompt, piped prompts, or a conversation on a terminal."""
 
 from __future__ import annotations
 
@@ -7,35 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.docked import loop_ids
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.params import Command, ProfileCommand, invocation, new_app
+from dshloop.cli.params import ProfileCommand, invocation
+from dshloop.cli.session.common import app, session_ids
 from dshloop.errors import PromptMissingError, UsageError
-from dshloop.result import Caution, End, Result, Stream, Table
+from dshloop.result import Caution, End, Result, Stream
 
 if TYPE_CHECKING:
     from dshloop.runs.conversation import RunOptions
-    from dshloop.runs.listing import Row
     from dshloop.runs.profile import ProfileRows
     from dshloop.runs.prompts import Format
     from dshloop.runs.run import Ended, Record
-
-app = new_app("session", "Run, list and show sessions.")
 
 
 def _driver_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
     from dshloop.drivers import names
 
     return [(name, "driver") for name in names() if name.startswith(incomplete)]
-
-
-def _session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    from dshloop.runs.listing import list_sessions
-
-    invoked = invocation(ctx)
-    rows = list_sessions(invoked.places, invoked.env.cwd, limit=20).rows
-    found = [("last", "the newest of this folder")]
-    found += [(row.summary.entry.id, row.summary.title) for row in rows]
-    return [item for item in found if item[0].startswith(incomplete)]
 
 
 def _formats(ctx: Any, args: list[str], incomplete: str) -> list[str]:
@@ -54,7 +43,9 @@ def run(
             metavar="NAME", help="What answers: fake, ping.", autocompletion=_driver_names
         ),
     ] = None,
-    loop: Annotated[str | None, typer.Option(metavar="ID", help="The loop it runs on.")] = None,
+    loop: Annotated[
+        str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="The loop it runs on.")
+    ] = None,
     preset: Annotated[
         str | None, typer.Option(metavar="ID", help="The agent preset of a new session.")
     ] = None,
@@ -66,8 +57,12 @@ def run(
         typer.Option(
             metavar="ID",
             help="Continue a session: its id, the beginning of it, or last.",
-            autocompletion=_session_ids,
+            autocompletion=session_ids,
         ),
+    ] = None,
+    script: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What the fake driver says, as a YAML file."),
     ] = None,
     input_format: Annotated[
         str,
@@ -92,6 +87,7 @@ def run(
     options = _options(
         invoked, cwd, driver=driver, loop=loop, preset=preset, session_id=session_id, resume=resume
     )
+    options = _scripted(invoked, options, script)
     kind = _format(input_format)
     typed = None if prompt == "-" else prompt
     if typed is None and prompt != "-" and not stdin and invoked.env.stdin_tty:
@@ -103,55 +99,6 @@ def run(
     texts = prompts(typed, invoked.env.stdin if reads else None, kind)
     records = run_session(invoked.places, options, texts, invoked.env.clock)
     return _stream(records)
-
-
-@app.command("list", cls=Command)
-def list_command(
-    ctx: typer.Context,
-    everywhere: Annotated[
-        bool, typer.Option("--all", help="Those of all folders, not only of this one.")
-    ] = False,
-    limit: Annotated[
-        int, typer.Option(metavar="N", min=0, help="At most so many, the newest; 0: all.")
-    ] = 50,
-) -> Result[list[dict[str, Any]]]:
-    """List the sessions of this folder, ours and those of dsh, newest first."""
-    from dshloop.runs.listing import list_sessions
-
-    invoked = invocation(ctx)
-    listing = list_sessions(
-        invoked.places, None if everywhere else invoked.env.cwd, limit=limit or None
-    )
-    notices = []
-    if listing.more:
-        notices.append(f"{listing.more} more: --limit 0 lists all")
-    if listing.elsewhere and not everywhere:
-        notices.append(f"{listing.elsewhere} more in other folders: --all lists them")
-    view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty="no sessions here yet")
-    return Result([row.as_json() for row in listing.rows], view, notices=notices)
-
-
-@app.command(cls=Command)
-def show(
-    ctx: typer.Context,
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="An id, the beginning of one, last, or the file of a log.",
-            autocompletion=_session_ids,
-        ),
-    ],
-) -> Result[dict[str, Any]]:
-    """Show what was said and done in a session of ours or of dsh."""
-    from dshloop.runs.show import show_session
-
-    invoked = invocation(ctx)
-    found = show_session(invoked.places, session, invoked.env.cwd)
-    warnings = [
-        Caution(finding.message, finding.code, details=finding.as_json())
-        for finding in found.transcript.findings
-    ]
-    return Result(found.as_json(), found.text(), warnings=warnings)
 
 
 # --- run -----------------------------------------------------------------------------------------
@@ -174,9 +121,30 @@ def _options(invoked: Invocation, cwd: str | None, **given: str | None) -> RunOp
     return RunOptions(
         cwd=folder.resolve() if cwd is not None else folder,
         command=invoked.command,
+        driver=given["driver"],
+        loop=given["loop"],
+        preset=given["preset"],
+        session_id=given["session_id"],
+        resume=given["resume"],
         rows=_rows(invoked),
-        **given,
     )
+
+
+def _scripted(invoked: Invocation, options: RunOptions, script: str | None) -> RunOptions:
+    """Have the fake driver follow a script; it is chosen where nobody chose another."""
+    if script is None:
+        return options
+    from dataclasses import replace
+
+    from dshloop.drivers import FAKE, choose
+    from dshloop.drivers.script import read_script
+    from dshloop.paths import absolute
+
+    driver = options.driver or "fake"
+    if choose(driver).name != FAKE:
+        raise UsageError(f"--script is for the fake driver, not for {driver}", option="--script")
+    path = absolute(script, invoked.env.cwd, invoked.env.variables)
+    return replace(options, driver=driver, script=read_script(path))
 
 
 def _rows(invoked: Invocation) -> ProfileRows:
@@ -266,25 +234,3 @@ def _end(ended: Ended) -> End:
 
 def _id_notice(session_id: str) -> str:
     return f"session {session_id}"
-
-
-# --- list ----------------------------------------------------------------------------------------
-
-_COLUMNS = ("ID", "UPDATED", "TURNS", "STATE", "LOOP", "DRIVER", "BINDING", "TITLE")
-_TITLE_WIDTH = 60
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    from dshloop.terminal import one_line
-
-    data, stored = row.as_json(), row.stored
-    return (
-        one_line(row.short_id),
-        data["updated_at"][:16].replace("T", " "),
-        str(data["turns"]),
-        "damaged" if data["fault"] else data["state"] or "",
-        stored.loop,
-        stored.driver or "-",
-        data["binding"],
-        one_line(data["title"], _TITLE_WIDTH),
-    )

@@ -1,0 +1,19 @@
+"""The Typer app of `dshloop session`, and what completion offers its verbs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dshloop.cli.params import invocation, new_app
+
+app = new_app("session", "Run, list, show and bind sessions.")
+
+
+def session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    from dshloop.runs.listing import list_sessions
+
+    invoked = invocation(ctx)
+    rows = list_sessions(invoked.places, invoked.env.cwd, limit=20).rows
+    found = [("last", "the newest of this folder")]
+    found += [(row.summary.entry.id, row.summary.title) for row in rows]
+    return [item for item in found if item[0].startswith(incomplete)]
