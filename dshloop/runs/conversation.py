@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, require_known, unavailable
 from dshloop.drivers.fake import PingDriver, force_route
-from dshloop.drivers.script import Script
 from dshloop.errors import SessionIdError
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
@@ -26,6 +25,9 @@ from dshloop.runs.stored import StoredSessions
 from dshloop.sessions.naming import encode_id, uuid7
 from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
+
+if TYPE_CHECKING:
+    from dshloop.drivers.script import Script
 
 
 @dataclass(frozen=True, slots=True)

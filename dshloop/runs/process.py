@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dshloop.drivers import PING_PROVIDER
 from dshloop.drivers.fake import FAKE_PROVIDER
-from dshloop.drivers.script import Script
 from dshloop.errors import AgentFactoryMissingError
 from dshloop.host.host import Host
 from dshloop.host.presets import SERVICE as PRESETS
@@ -21,6 +21,9 @@ from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.profile_loops import ProfileLoops
 from dshloop.runs.stored import StoredSessions
+
+if TYPE_CHECKING:
+    from dshloop.drivers.script import Script
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dshloop.host.rows import HostRow, host_rows
-from dshloop.loops.loops_file import NAME, LoopsFile, read_loops_file
 from dshloop.plugins.built_in import ROWS, completed
 
 if TYPE_CHECKING:
+    from dshloop.loops.loops_file import LoopsFile
     from dshloop.profiles.inbox.source import Inbox
     from dshloop.profiles.layout import Profile
 
@@ -21,7 +21,7 @@ class ProfileRows:
     rows: tuple[HostRow, ...] = ROWS
     profile: str | None = None
     notices: tuple[str, ...] = ()
-    file: LoopsFile = field(default_factory=LoopsFile)
+    file: LoopsFile | None = None
 
 
 def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:
@@ -29,6 +29,7 @@ def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:
 
     ``inbox`` gives the bundles of the user's dsh. Raises what the profile's files have wrong.
     """
+    from dshloop.loops.loops_file import NAME, read_loops_file
     from dshloop.profiles.compose import compose
     from dshloop.profiles.stack import stack_layers
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dshloop.errors import DshloopError
-from dshloop.loops.catalog import (
-    Entry,
-    catalogue_drivers,
-    catalogue_loops,
-    driver_offers,
-    loop_offers,
-)
 from dshloop.loops.dock import Dock
 from dshloop.loops.harness import PresetMounts
-from dshloop.loops.loops_file import LoopsFile
 from dshloop.loops.registry import Driver, Loop
 from dshloop.loops.resolution import choose_driver
 from dshloop.loops.selection import Selection
-from dshloop.loops.strategy import Strategy
-from dshloop.loops.strategy_setup import strategy_as_loop
+
+if TYPE_CHECKING:  # most runs need no more than the rows
+    from dshloop.loops.catalog import Entry
+    from dshloop.loops.loops_file import LoopsFile
+    from dshloop.loops.strategy import Strategy
 
 
 @dataclass(slots=True)
@@ -31,14 +27,21 @@ class ProfileLoops:
     """
 
     dock: Dock
-    file: LoopsFile
+    file: LoopsFile | None = None
     presets: PresetMounts | None = None
     faults: dict[tuple[str, str], DshloopError] = field(default_factory=dict)
 
     def register(self) -> None:
         """Dock what loops.yml registers, in the place of what rows brought under the same id."""
-        if not self.file.loops and not self.file.drivers:
+        if self.file is None or not (self.file.loops or self.file.drivers):
             return
+        from dshloop.loops.catalog import (
+            catalogue_drivers,
+            catalogue_loops,
+            driver_offers,
+            loop_offers,
+        )
+
         self._dock_loops(catalogue_loops(loop_offers(self.file, [], self._as_loop)))
         self._dock_drivers(catalogue_drivers(driver_offers(self.file, [])))
         for (kind, name), fault in self.faults.items():
@@ -57,7 +60,9 @@ class ProfileLoops:
     def require_loop(self, name: str) -> None:
         """Look for a loop in packages if it isn't docked; raises its fault."""
         if ("loop", name) not in self.faults and not self.dock.loops.has(name):
+            from dshloop.loops.catalog import catalogue_loops, loop_offers
             from dshloop.loops.discovery import offered
+            from dshloop.loops.loops_file import LoopsFile
 
             offers = loop_offers(LoopsFile(), offered("dshloop.loops", name), self._as_loop)
             self._dock_loops(catalogue_loops(offers))
@@ -66,7 +71,9 @@ class ProfileLoops:
     def require_driver(self, name: str) -> None:
         """Look for a driver in packages if it isn't docked; raises its fault."""
         if ("driver", name) not in self.faults and self.dock.drivers.get(name) is None:
+            from dshloop.loops.catalog import catalogue_drivers, driver_offers
             from dshloop.loops.discovery import offered
+            from dshloop.loops.loops_file import LoopsFile
 
             offers = driver_offers(LoopsFile(), offered("dshloop.drivers", name))
             self._dock_drivers(catalogue_drivers(offers))
@@ -97,4 +104,6 @@ class ProfileLoops:
             raise self.faults[kind, name]
 
     def _as_loop(self, strategy: Strategy) -> Loop:
+        from dshloop.loops.strategy_setup import strategy_as_loop
+
         return strategy_as_loop(strategy, self.presets)
