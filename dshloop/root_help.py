@@ -11,7 +11,7 @@ Usage: dshloop [OPTIONS] COMMAND [ARGS]...
 Commands:
   profile  Show, edit, check and mend DSH profiles.
   plugin   Add, update, switch and remove the plugins of a profile.
-  session  Run, list and show sessions.
+  session  Run, list, show and bind sessions.
   loop     List, explain, check, route and register agent loops.
   driver   List, choose and register the drivers that run loops.
   agent    List, add and remove the agents of a profile's dock.

@@ -49,7 +49,7 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "profile": Verb("profile", "Show, edit, check and mend DSH profiles."),
     "plugin": Verb("plugin", "Add, update, switch and remove the plugins of a profile."),
-    "session": Verb("session", "Run, list and show sessions."),
+    "session": Verb("session", "Run, list, show and bind sessions."),
     "loop": Verb("loop", "List, explain, check, route and register agent loops."),
     "driver": Verb("driver", "List, choose and register the drivers that run loops."),
     "agent": Verb("agent", "List, add and remove the agents of a profile's dock."),
