@@ -81,8 +81,11 @@ def use(
     are there keep the driver they were made on.
     """
     from dshloop.files import shown
+    from dshloop.host.settings import DshSettings
     from dshloop.journal import Plan
     from dshloop.loops.names import require_driver_name
+    from dshloop.loops.settings_default import KEY, NAMESPACE
+    from dshloop.loops.settings_file import plan_driver
 
     run = invocation(ctx)
     require_driver_name(name)
@@ -90,7 +93,7 @@ def use(
     with docked(run) as (docking, notices):
         if not force and not _is_switched_off(docking, name, warnings):
             docking.require_driver(name)
-        change = docking.settings.plan_driver(name)
+        change = plan_driver(docking.settings.path, name)
     file = shown(change.path)
     data = {"driver": name, "file": file, "dry_run": dry_run, "changed": True}
     if change.before == change.after:
@@ -100,12 +103,8 @@ def use(
         diff = Plan((change,)).diff()
         told = [*notices, "dry run: nothing was changed"]
         return Result({**data, "diff": diff}, Document(diff), notices=told, warnings=warnings)
-    assert isinstance(change.after, bytes)
-    before = change.before if isinstance(change.before, bytes) else None
-    with run.journal.transaction(run.command, cwd=run.env.cwd) as tx:
-        tx.lock(change.path)
-        mode = 0o600 if before is None else None  # as dsh makes it: for its owner only
-        tx.write(change.path, change.after, expected=before, mode=mode)
+    settings = DshSettings(run.places, command=run.command, journal=lambda: run.journal)
+    settings.update(NAMESPACE, {KEY: name})
     return Result(data, f"wrote {file}", notices=notices, warnings=warnings)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dshloop.errors import DshloopError, FailedError, UnknownDriverError, UnknownLoopError
+from dshloop.host.settings import DshSettings
 from dshloop.loops.binding import PRESET_LOOPS
 from dshloop.loops.catalog import (
     Entry,
@@ -28,7 +29,7 @@ from dshloop.loops.names import ABSENT, is_object, listed
 from dshloop.loops.registry import DEFAULT_DRIVER, Driver, Loop
 from dshloop.loops.rows import DOCK, ENGINE, DockRows, dock_rows
 from dshloop.loops.settings_default import KEY, NAMESPACE
-from dshloop.loops.settings_file import SettingsFile, settings_file
+from dshloop.loops.settings_file import driver_place
 from dshloop.loops.standard import standard_loop
 from dshloop.loops.strategy_setup import strategy_as_loop
 from dshloop.paths import Places
@@ -54,7 +55,7 @@ class Docking:
     file: LoopsFile
     loops: Mapping[str, Entry[Loop]]
     drivers: Mapping[str, Entry[Driver]]
-    settings: SettingsFile
+    settings: DshSettings
     engine: EngineConfig
     notices: tuple[str, ...] = ()
     fault: DshloopError | None = None
@@ -62,7 +63,9 @@ class Docking:
     @property
     def places(self) -> dict[str, str]:
         """Give where each candidate of an explanation is written."""
-        found = {f"{NAMESPACE}.{KEY}": _or(lambda: self.settings.driver_place, self.settings.path)}
+        found = {
+            f"{NAMESPACE}.{KEY}": _or(lambda: driver_place(self.settings.path), self.settings.path)
+        }
         for entry in self.loops.values():
             found[f'loop "{entry.id}"'] = entry.offer.where
         for path in _paths(self.config):
@@ -106,7 +109,7 @@ def read_docking(
     config = BUILT_IN_CONFIG if rows is None or rows.dock is None else rows.config
     engine, engine_fault = _engine(rows)
     loops, drivers = _known(file, engine, packages)
-    settings = settings_file(places.dsh_home)
+    settings = DshSettings(places)
     dock, fault = _build(config, settings, sessions)
     for loop in loops.values():
         if loop.value is not None:
@@ -167,7 +170,7 @@ def _engine(rows: DockRows | None) -> tuple[EngineConfig, DshloopError | None]:
         return EngineConfig(), fault
 
 
-def _build(config: Any, settings: SettingsFile, sessions: Any) -> tuple[Dock, DshloopError | None]:
+def _build(config: Any, settings: DshSettings, sessions: Any) -> tuple[Dock, DshloopError | None]:
     try:
         return Dock(config, settings=settings, sessions=sessions), None
     except DshloopError as fault:
