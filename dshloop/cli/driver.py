@@ -183,7 +183,10 @@ def _is_switched_off(docking: Docking, name: str, warnings: list[Caution]) -> bo
             hint="Use it for one run: dshloop session run --driver ping.",
         )
     rows = docking.rows
-    if name != "fake-driver" or docking.engine.fake_driver or rows is None or rows.engine is None:
+    engine = docking.engine
+    if name != "fake-driver" or engine is None or engine.fake_driver:
+        return False
+    if rows is None or rows.engine is None:
         return False
     row = rows.engine.get("id")
     text = f"row {row} of this profile has fakeDriver off, so sessions on it will lack the driver"

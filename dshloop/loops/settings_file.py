@@ -12,7 +12,7 @@ from dshloop.files import decode, read_bytes, shown
 from dshloop.journal import Change
 from dshloop.loops.names import is_object
 from dshloop.loops.settings_default import KEY, NAMESPACE
-from dshloop.splice import set_value
+from dshloop.splice import YamlText
 
 
 def driver_place(path: Path) -> str:
@@ -37,4 +37,5 @@ def plan_driver(path: Path, name: str) -> Change:
     data = read_bytes(path)
     text = decode(b"" if data is None else data, path)
     bom = "\ufeff" if text.bom else ""
-    return Change(path, data, set_value(bom + text.value, [NAMESPACE, KEY], name).encode())
+    settings = YamlText(bom + text.value, source=shown(path), portable=True)
+    return Change(path, data, settings.set([NAMESPACE, KEY], name).text.encode())

@@ -83,8 +83,7 @@ def _config(docking: Docking, places: Places) -> Iterator[Located]:
         values = docking.settings.get(NAMESPACE)
         setting = values.get(KEY) if values is not None else None
     except DshloopError as fault:
-        path = str(docking.settings.path)
-        yield Located(fault.code, "error", KEY, fault.message, fault.hint or "", path)
+        yield Located(fault.code, "error", KEY, fault.message, fault.hint or "")
     around = Surroundings(
         loops={**dict.fromkeys(foreign, "foreign"), **broken, **kinds},
         drivers=set(docking.drivers),

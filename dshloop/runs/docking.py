@@ -56,7 +56,7 @@ class Docking:
     loops: Mapping[str, Entry[Loop]]
     drivers: Mapping[str, Entry[Driver]]
     settings: DshSettings
-    engine: EngineConfig
+    engine: EngineConfig | None
     notices: tuple[str, ...] = ()
     fault: DshloopError | None = None
 
@@ -126,7 +126,7 @@ def read_docking(
 
 
 def _known(
-    file: LoopsFile, engine: EngineConfig, packages: bool
+    file: LoopsFile, engine: EngineConfig | None, packages: bool
 ) -> tuple[dict[str, Entry[Loop]], dict[str, Entry[Driver]]]:
     from dshloop.loops.discovery import offered
 
@@ -139,8 +139,10 @@ def _known(
     )
 
 
-def _engines(engine: EngineConfig) -> Iterator[Offer[Driver]]:
-    """Give the drivers that the engine row registers."""
+def _engines(engine: EngineConfig | None) -> Iterator[Offer[Driver]]:
+    """Give the drivers that the engine row registers, if there is one."""
+    if engine is None:
+        return
     yield Offer(DEFAULT_DRIVER, "built-in", "dshloop", lambda: _default_driver(engine))
     if engine.fake_driver:
         yield Offer(FAKE_DRIVER, "built-in", "dshloop", _fake_driver)
@@ -160,10 +162,12 @@ def _fake_driver() -> Driver:
     return HostedDriver(FakeDriver())
 
 
-def _engine(rows: DockRows | None) -> tuple[EngineConfig, DshloopError | None]:
-    built_in = EngineConfig(fake_driver=True)
-    if rows is None or rows.engine is None:
-        return built_in, None
+def _engine(rows: DockRows | None) -> tuple[EngineConfig | None, DshloopError | None]:
+    """Read the engine row; only a profile without a dock row gets the built-in one."""
+    if rows is None or (rows.dock is None and rows.engine is None):
+        return EngineConfig(fake_driver=True), None
+    if rows.engine is None:
+        return None, None
     try:
         return read_engine_config(rows.engine.get("config", ABSENT)), None
     except DshloopError as fault:
@@ -181,9 +185,11 @@ def _lacking(profile: Profile | None, rows: DockRows | None) -> Iterator[str]:
     if profile is None or rows is None:
         return
     missing = [name for name, row in ((DOCK, rows.dock), (ENGINE, rows.engine)) if row is None]
-    if missing:
+    if rows.dock is None:
         names = " and ".join(missing)
-        yield f"profile {profile.name} has no {names} row: the built-in one is used"
+        yield f"profile {profile.name} has no loop dock: {names} of the built-in profile stand in"
+    elif missing:
+        yield f"profile {profile.name} has no {ENGINE} row, so no drivers but those registered"
 
 
 def _paths(config: Any) -> Iterator[str]:

@@ -125,6 +125,29 @@ def test_settings_decide_and_what_they_say_wrong_is_found() -> None:
     assert (ran.json[0]["code"], ran.json[0]["line"]) == ("UNKNOWN_DRIVER", 3)
 
 
+def test_a_dock_row_without_an_engine_row_has_no_drivers(docked: Path) -> None:
+    text = docked.read_text()
+    docked.write_text(text[: text.index("    - {id: engine")])
+    ran = dshloop("driver", "list", "--json")
+    assert ran.json == []
+    found = dshloop("loop", "explain", "--json").json
+    assert found["conflict"]["code"] == "MISSING_DRIVER"
+    assert dshloop("session", "run", "hi", "--driver", "fake", "--json").error["code"] == (
+        "MISSING_DRIVER"
+    )
+
+
+def test_settings_that_are_no_yaml_are_named(docked: Path) -> None:
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.write_text("x: [\n")
+    assert dshloop("driver", "list").code == 0
+    assert [one["code"] for one in dshloop("loop", "check", "--json").json] == ["DSH_YAML_INVALID"]
+    ran = dshloop("driver", "use", "fake-driver", "--json")
+    assert (ran.code, ran.error["code"]) == (1, "DSH_YAML_INVALID")
+    assert str(settings) in ran.error["message"]
+    assert settings.read_text() == "x: [\n"
+
+
 def test_resume_counts_what_the_log_records() -> None:
     ran = dshloop("session", "run", "hi", "--driver", "fake", "--session-id", "s1")
     assert ran.code == 0
