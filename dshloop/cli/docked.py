@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dshloop.journal import Change
     from dshloop.loops.edit import Work
     from dshloop.loops.loops_file import Kind
+    from dshloop.profiles.layers import Layer as PatchLayer
     from dshloop.profiles.layout import Profile
     from dshloop.runs.docking import Docking
 
@@ -48,19 +49,28 @@ def named_profile(run: Invocation) -> Profile | None:
 
 
 @contextmanager
-def docked(run: Invocation, *, packages: bool = True) -> Iterator[tuple[Docking, list[str]]]:
-    """Give the dock of the profile that is meant, and what to tell beside the answer."""
+def docked(
+    run: Invocation, *, packages: bool | Callable[[Docking], bool] = True
+) -> Iterator[tuple[Docking, list[str]]]:
+    """Give the dock of the profile that is meant, and what to tell beside the answer.
+
+    ``packages`` tells whether what installed packages offer is read; a function is asked with
+    the dock as it is without them, so that they are read only for names that are unknown.
+    """
     from dshloop.profiles.stack import stack_layers
     from dshloop.runs.docking import read_docking
 
     profile = named_profile(run)
-    if profile is None:
-        yield read_docking(run.places, None, packages=packages), []
-        return
-    with user_inbox(run) as inbox:
-        layers = stack_layers(profile, inbox=inbox).layers
-    docking = read_docking(run.places, profile, layers, packages=packages)
-    yield docking, inbox_notices(inbox)
+    layers: Sequence[PatchLayer] = ()
+    told: list[str] = []
+    if profile is not None:
+        with user_inbox(run) as inbox:
+            layers = stack_layers(profile, inbox=inbox).layers
+        told = inbox_notices(inbox)
+    docking = read_docking(run.places, profile, layers, packages=packages is True)
+    if callable(packages) and packages(docking):
+        docking = read_docking(run.places, profile, layers)
+    yield docking, told
 
 
 def cautions(docking: Docking) -> list[Caution]:

@@ -62,6 +62,11 @@ def explain(docking: Docking, question: Question, places: Places, cwd: Path) -> 
     return found
 
 
+def lacks_something(found: Explanation) -> bool:
+    """Whether a loop or driver that is not known keeps the session from running."""
+    return isinstance(found.conflict, UnknownLoopError | MissingDriverError)
+
+
 def recorded_in(places: Places, name: str, cwd: Path) -> tuple[str, Recorded]:
     """Read what a stored session records; raises as `explain`."""
     entry = find(places, name, cwd)
