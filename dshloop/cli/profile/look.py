@@ -85,7 +85,9 @@ def dump(
     composition = compose(stack.layers)
     text = dump_text(composition)
     skipped = [{"bundle": one.bundle, "reason": one.reason} for one in stack.skipped]
-    data = {"profile": profile.name, **compose_json(composition), "skipped": skipped, "text": text}
+    data: dict[str, Any] = {"profile": profile.name, "skipped": skipped, "text": text}
+    if run.json:  # costs as much as the dump itself
+        data = {"profile": profile.name, **compose_json(composition), **data}
     return Result(
         data,
         Document(text),
