@@ -128,6 +128,7 @@ def _turn(
             yield event
         if times > 1:
             raise KeyboardInterrupt
+    runner.run(_call(lambda: None))  # a Ctrl-C of the very last moment still waits in the loop
     if times and tally.outcome == "completed":  # the turn was over already
         tally.outcome = "aborted"
 

@@ -257,6 +257,25 @@ def test_an_interrupt_after_the_last_event_still_ends_the_run(
     assert written[-1]["data"]["reason"] == {"kind": "completed"}
 
 
+def test_an_interrupt_after_the_loop_has_stopped_still_ends_the_run(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = asyncio.Runner.run
+
+    def late(runner: asyncio.Runner, coro: Any, **more: Any) -> Any:
+        waiting = coro.cr_frame.f_locals.get("self")
+        result = run(runner, coro, **more)
+        if isinstance(waiting, Conversation) and waiting.agent.status == "idle":
+            monkeypatch.setattr(asyncio.Runner, "run", run)
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(asyncio.Runner, "run", late)
+    ended = go(places, "one", "two", driver="fake")[-1]
+    assert isinstance(ended, Ended)
+    assert (ended.outcome, ended.turns) == ("aborted", 1)
+
+
 def test_a_prompt_left_behind_by_a_crash_is_answered_first(places: Places) -> None:
     go(places, "one", driver="fake", session_id="s")
     path = only_log(places)
