@@ -76,7 +76,7 @@ def test_a_program_that_can_not_start_or_takes_too_long_is_an_error(tmp_path: Pa
     path = program(tmp_path, "dsh", "sleep 20")
     found = find_program("dsh", {"PATH": str(tmp_path)})
     assert found is not None
-    with pytest.raises(ProgramFailedError, match="did not answer within 0.2 seconds"):
+    with pytest.raises(ProgramFailedError, match=r"did not answer within 0\.2 seconds"):
         run_program(found, [], variables=os.environ, timeout=0.2)
     path.unlink()
     with pytest.raises(ProgramFailedError):

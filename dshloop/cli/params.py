@@ -79,8 +79,11 @@ class Group(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each verb with its whole first sentence, which Typer would cut to the line."""
-        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        rows = [(name, verb.get_short_help_str(_WHOLE)) for name, verb in found if not verb.hidden]
+        rows = [
+            (name, verb.get_short_help_str(_WHOLE))
+            for name in self.list_commands(ctx)
+            if (verb := self.get_command(ctx, name)) is not None and not verb.hidden
+        ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
