@@ -105,6 +105,21 @@ def dump_against(dsh: str, repeat: int = 9) -> str:
     )
 
 
+def memory_line(sizes: Sequence[int] = (1000, 2500, 5000)) -> str:
+    """Tell how many bytes a row takes, read and composed with provenance, at several sizes."""
+    import tracemalloc
+
+    found = []
+    for rows in sizes:
+        texts = layer_texts(rows)
+        gc.collect()
+        tracemalloc.start()
+        compose([parse_layer(text, str(number)) for number, text in enumerate(texts)])
+        found.append(f"{rows} rows {tracemalloc.get_traced_memory()[1] / rows / 1024:.1f}")
+        tracemalloc.stop()
+    return f"peak KiB a row, composed with provenance: {', '.join(found)}"
+
+
 def _output(words: Sequence[str], variables: dict[str, str]) -> bytes:
     ran = subprocess.run(words, env=variables, stdin=subprocess.DEVNULL, capture_output=True)
     return ran.stdout if ran.returncode == 0 else ran.stderr
@@ -137,6 +152,7 @@ def main() -> None:
             f"dump of the composed rows {best(lambda c=composition: dump_text(c)) / base:.2f}"
         )
         print(edit_line(rows))
+    print(memory_line())
 
 
 if __name__ == "__main__":
