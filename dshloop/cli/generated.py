@@ -66,7 +66,7 @@ SCRIPTS = {"dshloop.bash": BASH, "_dshloop": ZSH, "dshloop.fish": FISH}
 ERRORS_HEAD = """\
 # Errors
 
-Made from dshloop/errors.py. With `--json` an error is one line on stderr,
+Made from dshloop/errors/. With `--json` an error is one line on stderr,
 `{"error": {"code", "message", "hint", "details"}}`; the codes are stable."""
 
 CHECKS_HEAD = """\

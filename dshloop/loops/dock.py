@@ -283,7 +283,7 @@ def _unreadable(session_id: str, error: Exception) -> SessionUnreadableError:
     return SessionUnreadableError(
         f'the log of session "{session_id}" can\'t be read, so nobody knows what it is bound to: '
         f"{error}",
-        hint="Mend the log, or go on with --force-rebind, which binds the session anew.",
+        hint="Mend the log first, or begin a new session.",
         session=session_id,
         cause=str(error),
         **getattr(error, "details", {}),

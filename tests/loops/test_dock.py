@@ -146,7 +146,7 @@ def test_an_unreadable_log_stops_a_resume() -> None:
     with pytest.raises(SessionUnreadableError, match="bad line 7") as caught:
         resume(dock, resumeSessionId="s")
     assert caught.value.details == {"session": "s", "cause": "bad line 7"}
-    assert "--force-rebind" in str(caught.value.hint)
+    assert "Mend the log" in str(caught.value.hint)
     assert not makers["default"].options
 
 

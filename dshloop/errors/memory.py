@@ -1,0 +1,66 @@
+"""Faults of memory and its stores."""
+
+from __future__ import annotations
+
+from dshloop.errors.base import FailedError, NotFoundError, RefusedError, UsageError
+
+
+class MemoryEmptyError(UsageError):
+    """There is nothing to remember or to look for: the text is blank."""
+
+    code = "MEMORY_EMPTY"
+    hint = "Give some words, or - to read them from standard input."
+
+
+class MemoryTypeError(UsageError):
+    """A memory's type is none of the six that there are."""
+
+    code = "MEMORY_TYPE"
+
+
+class MemoryNotFoundError(NotFoundError):
+    """No memory has this id, or an id that begins so."""
+
+    code = "MEMORY_NOT_FOUND"
+    hint = "dshloop memory list shows what is stored."
+
+
+class AmbiguousIdError(UsageError):
+    """An abbreviated id fits more than one thing; details list the candidates."""
+
+    code = "AMBIGUOUS_ID"
+    hint = "Give more of the id."
+
+
+class StoreUnknownError(NotFoundError):
+    """No memory store has this name."""
+
+    code = "STORE_UNKNOWN"
+
+
+class StoreUnsupportedError(FailedError):
+    """This Python's SQLite lacks what the embedded store needs (FTS5)."""
+
+    code = "STORE_UNSUPPORTED"
+    hint = "Use a Python whose SQLite is built with FTS5, as those of python.org are."
+
+
+class StoreNewerError(RefusedError):
+    """The memory database was written by a later dshloop."""
+
+    code = "STORE_NEWER"
+    hint = "Upgrade dshloop (pip install --upgrade dshloop), or name another folder by --data-dir."
+
+
+class StoreCorruptError(FailedError):
+    """The memory database is damaged or is no database of dshloop; details give its path."""
+
+    code = "STORE_CORRUPT"
+    hint = "Move the file aside or restore a copy of it; it was left as it is."
+
+
+class StoreBusyError(RefusedError):
+    """Another program has kept the memory database locked for too long."""
+
+    code = "STORE_BUSY"
+    hint = "Nothing was changed. End the program that uses the file, then run the command again."

@@ -1,0 +1,65 @@
+"""Faults of sessions and of what is asked of a run."""
+
+from __future__ import annotations
+
+from dshloop.errors.base import FailedError, NotFoundError, RefusedError, UsageError
+
+
+class SessionNotFoundError(NotFoundError):
+    """No session has this id, or no log is at this path."""
+
+    code = "SESSION_NOT_FOUND"
+    hint = "See `dshloop session list --all`."
+
+
+class SessionExistsError(RefusedError):
+    """A new session was to get an id that is taken."""
+
+    code = "SESSION_EXISTS"
+    hint = "Choose another id, or continue that session with --resume."
+
+
+class SessionUnreadableError(RefusedError):
+    """A session's log can't be read, or is damaged in a way that forbids going on with it."""
+
+    code = "SESSION_UNREADABLE"
+
+
+class SessionReadOnlyError(RefusedError):
+    """The session belongs to dsh, or its log is of a kind that dshloop reads but never writes."""
+
+    code = "SESSION_READ_ONLY"
+    hint = "Look at it with `dshloop session show`."
+
+
+class SessionAmbiguousError(UsageError):
+    """The beginning of an id fits several sessions."""
+
+    code = "SESSION_AMBIGUOUS"
+    hint = "Give more of the id."
+
+
+class SessionIdError(UsageError):
+    """An id can't name a session: it is empty or too long for a folder's name."""
+
+    code = "SESSION_ID_INVALID"
+    hint = "Use a short name of letters, digits, '.', '_' and '-'."
+
+
+class DriverUnavailableError(NotFoundError):
+    """No driver of this name can run here."""
+
+    code = "DRIVER_UNAVAILABLE"
+
+
+class PromptMissingError(UsageError):
+    """There is nothing to say: no prompt, no piped text and no terminal to type in."""
+
+    code = "PROMPT_MISSING"
+    hint = 'Give the prompt: dshloop session run --driver fake "hello"'
+
+
+class PromptLineError(FailedError):
+    """Standard input is no UTF-8 text, or a jsonl line no JSON string or {"prompt": text}."""
+
+    code = "PROMPT_LINE_INVALID"
