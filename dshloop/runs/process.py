@@ -75,15 +75,23 @@ async def start_process(
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))
     tree = Tree(host, rows.rows, find_plugin)
     await tree.start()
-    dock = host.service(SERVICE)
-    if dock is None:
-        waiting = "; ".join(f"{each.row.name} {each.reason}" for each in tree.of_state("waiting"))
+    try:
+        dock = _dock(host, tree)
+        loops = ProfileLoops(dock, rows.file, presets)
+        loops.register()
+    except BaseException:
         await tree.stop()
-        raise AgentFactoryMissingError(f"no dock runs: {waiting or 'no row is dsh-loop-dock'}")
-    loops = ProfileLoops(dock, rows.file, presets)
-    loops.register()
+        raise
     notices = (*rows.notices, *_foreign(tree, rows.profile))
     return Process(host, tree, dock, presets, loops, notices)
+
+
+def _dock(host: Host, tree: Tree) -> Dock:
+    dock: Dock | None = host.service(SERVICE)
+    if dock is None:
+        waiting = "; ".join(f"{each.row.name} {each.reason}" for each in tree.of_state("waiting"))
+        raise AgentFactoryMissingError(f"no dock runs: {waiting or 'no row is dsh-loop-dock'}")
+    return dock
 
 
 def _foreign(tree: Tree, profile: str | None) -> list[str]:
