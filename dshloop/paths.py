@@ -49,6 +49,11 @@ class Places:
         return self.data / "locks"
 
     @property
+    def packages_cache(self) -> Path:
+        """What installed packages offer, for completion; it can be removed at any time."""
+        return self.data / "cache" / "packages.json"
+
+    @property
     def config_file(self) -> Path:
         """The one configuration file."""
         return self.config / "config.yml"

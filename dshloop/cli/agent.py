@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.dock_complete import agent_ids, driver_names, loop_ids
 from dshloop.cli.docked import (
     DryRun,
     Layer,
     Yes,
-    agent_ids,
     cautions,
     docked,
-    driver_names,
     edit_dock,
-    loop_ids,
 )
 from dshloop.cli.params import ProfileCommand, invocation, new_app
 from dshloop.errors import UsageError

@@ -18,12 +18,13 @@ def answer(words: Sequence[str], env: Environment | None = None) -> int:
     """Write the completions of the last word; a fault completes nothing and says nothing."""
     from dshloop.cli.invocation import Invocation
     from dshloop.environment import Environment
-    from dshloop.terminal import one_line
+    from dshloop.terminal import one_line, visible
 
     env = env or Environment.real()
     try:
         for value, text in completions(words, Invocation(env)):
-            env.stdout.write(f"{value}\t{one_line(text)}\n")
+            if value == visible(value) and not {"\t", "\n"} & {*value}:  # a line couldn't hold it
+                env.stdout.write(f"{value}\t{one_line(text)}\n")
         env.stdout.flush()
     except Exception:
         pass

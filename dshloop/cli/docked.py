@@ -12,14 +12,12 @@ import typer
 from dshloop.cli.inbox import notices as inbox_notices
 from dshloop.cli.inbox import user_inbox
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.params import invocation
 from dshloop.errors import ProfileNotNamedError
 from dshloop.result import Caution, Document, Result
 
 if TYPE_CHECKING:
     from dshloop.journal import Change
     from dshloop.loops.edit import Work
-    from dshloop.loops.loops_file import Kind
     from dshloop.profiles.layers import Layer as PatchLayer
     from dshloop.profiles.layout import Profile
     from dshloop.runs.docking import Docking
@@ -140,57 +138,3 @@ def edit_loops_file(
     with sole_writer(run, profile):
         journal.record(run.command, changes, cwd=run.env.cwd)
     return Result(found, f"wrote {shown(change.path)}")
-
-
-# --- completion ----------------------------------------------------------------------------------
-
-
-def _registered(ctx: Any, kind: Kind) -> Sequence[tuple[str, str]]:
-    """Give what loops.yml registers, without importing any of it."""
-    from dshloop.loops.loops_file import NAME, read_loops_file
-
-    profile = named_profile(invocation(ctx))
-    if profile is None:
-        return ()
-    file = read_loops_file(profile.folder / NAME)
-    return [(one.id, "loops.yml") for one in (file.loops if kind == "loop" else file.drivers)]
-
-
-def registered_loops(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Offer the loops of loops.yml."""
-    return [item for item in _registered(ctx, "loop") if item[0].startswith(incomplete)]
-
-
-def registered_drivers(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Offer the drivers of loops.yml."""
-    return [item for item in _registered(ctx, "driver") if item[0].startswith(incomplete)]
-
-
-def loop_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Offer the loops of loops.yml and the built-in one."""
-    found = dict([("standard", "built-in"), *_registered(ctx, "loop")])
-    return [item for item in found.items() if item[0].startswith(incomplete)]
-
-
-def driver_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Offer the drivers of loops.yml and the built-in ones."""
-    built_in = [("default", "built-in"), ("fake-driver", "built-in")]
-    found = dict([*built_in, *_registered(ctx, "driver")])
-    return [item for item in found.items() if item[0].startswith(incomplete)]
-
-
-def agent_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Offer the agents of the dock row."""
-    with docked(invocation(ctx), packages=False) as (docking, _):
-        entries = docking.dock.config.agents
-    found = [(entry.id, entry.loop or "agent") for entry in entries]
-    return [item for item in found if item[0].startswith(incomplete)]
-
-
-def route_keys(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Offer the presets and sessions that are routed."""
-    with docked(invocation(ctx), packages=False) as (docking, _):
-        config = docking.dock.config
-    found = [(key, "preset") for key in config.preset_loops]
-    found += [(key, "session") for key in config.session_loops]
-    return [item for item in found if item[0].startswith(incomplete)]

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.dock_complete import driver_names, registered_drivers
 from dshloop.cli.docked import (
     DryRun,
     Force,
     cautions,
     docked,
-    driver_names,
     edit_loops_file,
-    registered_drivers,
 )
 from dshloop.cli.params import ProfileCommand, invocation, new_app
 from dshloop.errors import ExitCode, UsageError

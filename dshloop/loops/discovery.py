@@ -1,11 +1,27 @@
-"""Loops and drivers that installed packages offer, by entry points (loop-dock 17)."""
+"""Loops and drivers that installed packages offer, by entry points (loop-dock 17).
+
+To find them costs a look into every distribution. Completion asks with each press of a key, so
+`remembered` keeps the answer in a file, for as long as no folder on sys.path changes (design 2).
+"""
 
 from __future__ import annotations
 
+import json
+import sys
+import time
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from dshloop.errors import DshloopError
+from dshloop.files import read_bytes, replace_file
+from dshloop.paths import private_folder
 
 Group = Literal["dshloop.loops", "dshloop.drivers"]
+GROUPS: tuple[Group, ...] = ("dshloop.loops", "dshloop.drivers")
+
+SETTLED = 3.0
+"""Seconds for which a folder must not have changed: an installer may still be at work in it."""
 
 
 class Offered(NamedTuple):
@@ -30,6 +46,70 @@ def _entry_points(group: Group) -> Iterator[Offered]:
     from importlib.metadata import distributions
 
     for distribution in distributions():
-        for point in distribution.entry_points:
+        try:
+            points = distribution.entry_points
+        except Exception:  # one package with broken metadata must not hide the others
+            continue
+        for point in points:
             if point.group == group:
-                yield Offered(point.name, point.value.partition(" ")[0], distribution.name)
+                yield Offered(point.name, point.value.partition(" ")[0], str(distribution.name))
+
+
+# --- the cache -----------------------------------------------------------------------------------
+
+
+def remembered(group: Group, cache: Path) -> list[Offered]:
+    """Give what `offered` gives, from `cache` if that was written for sys.path as it is now.
+
+    Else the file is written anew. One that can't be read, holds something else or can't be
+    written counts as none: nothing is raised and nothing is said.
+    """
+    key = _folders()
+    known = _read(cache, key)
+    if known is None:
+        known = {each: offered(each) for each in GROUPS}
+        if _is_settled(key):
+            _write(cache, key, known)
+    return known[group]
+
+
+def _folders() -> list[list[Any]]:
+    """Give each entry of sys.path and when it changed last, in nanoseconds; None if not there."""
+    return [[entry, _changed(entry)] for entry in sys.path]
+
+
+def _changed(entry: str) -> int | None:
+    try:
+        return Path(entry).stat().st_mtime_ns
+    except (OSError, ValueError):
+        return None
+
+
+def _is_settled(folders: list[list[Any]]) -> bool:
+    latest = max((changed for _, changed in folders if changed is not None), default=0)
+    return latest < time.time_ns() - SETTLED * 1e9
+
+
+def _read(cache: Path, key: list[list[Any]]) -> dict[Group, list[Offered]] | None:
+    try:
+        held = json.loads(read_bytes(cache) or b"null")
+        if held["folders"] != key:
+            return None
+        return {group: [_offered(one) for one in held[group]] for group in GROUPS}
+    except (DshloopError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _offered(parts: Any) -> Offered:
+    if len(parts) != 3 or not all(isinstance(part, str) for part in parts):
+        raise ValueError("not an entry point")
+    return Offered(*parts)
+
+
+def _write(cache: Path, key: list[list[Any]], known: dict[Group, list[Offered]]) -> None:
+    text = json.dumps({"folders": key, **known})
+    try:
+        private_folder(cache.parent)
+        replace_file(cache, text.encode(), mode=0o600)
+    except (DshloopError, OSError):
+        pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from dshloop.cli import generated
+from dshloop.cli.complete import answer
+from dshloop.environment import Environment
 from tests.running import dshloop
 from tests.tmux import terminal
 
@@ -75,12 +78,62 @@ def test_loops_drivers_and_agents_are_offered(monkeypatch: pytest.MonkeyPatch) -
     dshloop("driver", "register", "engine", "not_there:Driver", "--force")
     dshloop("agent", "add", "coder", "--loop", "standard", "--yes")
     assert {"list", "explain", "route"} <= set(complete("loop", ""))
-    assert complete("loop", "use", "") == ["standard", "careful"]
+    assert complete("loop", "use", "") == ["careful", "standard"]
     assert complete("loop", "unregister", "") == ["careful"]
     assert complete("loop", "explain", "--driver", "e") == ["engine"]
     assert "fake-driver" in complete("driver", "use", "")
     assert complete("agent", "remove", "") == ["coder"]
     assert "code" in complete("loop", "unroute", "")
+
+
+def packages(folder: Path, loops: str = "theirs = their_package:loop") -> dict[str, str]:
+    """Install a package that offers a loop and a driver; give the variables that make it seen."""
+    info = folder / "site" / "their_package-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        f"[dshloop.loops]\n{loops}\n[dshloop.drivers]\nengine = their_package:Driver\n"
+    )
+    os.utime(info.parent, (1_700_000_000, 1_700_000_000))
+    return {"PYTHONPATH": str(info.parent)}
+
+
+def test_what_packages_offer_is_completed_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", packages(tmp_path)["PYTHONPATH"])
+    for words in (["loop", "use"], ["loop", "show"], ["session", "run", "--loop"]):
+        assert complete(*words, "th") == ["theirs"]
+    assert complete("loop", "route", "code", "theirs+e") == ["theirs+engine"]
+    for words in (["driver", "use"], ["driver", "show"], ["loop", "explain", "--driver"]):
+        assert complete(*words, "") == ["engine", "default", "fake-driver"]
+    assert complete("session", "run", "--driver", "") == ["engine", "fake-driver", "fake", "ping"]
+
+
+def test_names_that_are_no_ids_are_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = packages(tmp_path, "Evil\x1b[2J = a:b\nupper.OK = a:b\nfine = a:b")
+    monkeypatch.setenv("PYTHONPATH", found["PYTHONPATH"])
+    assert complete("loop", "use", "") == ["fine", "standard"]
+
+
+def test_a_broken_loops_file_leaves_the_other_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    dshloop("profile", "create", "mine", "--template", "empty")
+    Path(os.environ["DSH_HOME"], "profiles", "mine", "loops.yml").write_bytes(b"loops: [\xff")
+    assert complete("loop", "use", "--profile", "mine", "") == ["standard"]
+
+
+def test_values_that_a_line_cannot_hold_are_left_out() -> None:
+    dshloop("profile", "create", "mine", "--template", "empty")
+    dshloop("loop", "route", "two\nlines", "standard", "--profile", "mine", "--yes")
+    dshloop("loop", "route", "plain", "standard", "--profile", "mine")
+    out = io.StringIO()
+    env = Environment(io.StringIO(), out, io.StringIO(), dict(os.environ), Path.cwd())
+    assert answer(["loop", "unroute", "--profile", "mine", ""], env) == 0
+    offered = [line.partition("\t")[0] for line in out.getvalue().splitlines()]
+    assert "plain" in offered
+    assert not {"two", "lines"} & {*offered}
 
 
 def test_a_fault_completes_nothing() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from dshloop.loops.discovery import SETTLED
 from tests.running import dshloop
 
 HEAVY = {
@@ -87,6 +89,31 @@ def test_a_turn_on_the_built_in_profile_needs_no_yaml_and_no_metadata() -> None:
 def test_completion_imports_no_more_than_a_command() -> None:
     modules = imported(["plugin", "list", "--profile", ""], _DSHLOOP_COMPLETE="bash")
     assert not modules & (HEAVY | {"sqlite3", "yaml"})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["loop", "use", ""], ["driver", "use", ""], ["session", "run", "--loop", ""]],
+)
+def test_completion_of_loops_asks_packages_only_when_something_changed(
+    words: list[str], tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    os.utime(site, (1_700_000_000, 1_700_000_000))
+    about = {"_DSHLOOP_COMPLETE": "bash", "PYTHONPATH": str(site)}
+    _wait_until_settled()
+    assert "importlib.metadata" in imported(words, **about)
+    assert not imported(words, **about) & (HEAVY | {"sqlite3", "yaml"})
+    os.utime(site, (1_700_000_001, 1_700_000_001))
+    assert "importlib.metadata" in imported(words, **about)
+
+
+def _wait_until_settled() -> None:
+    """Wait until no folder of packages, the checkout among them, has just been changed."""
+    folders = [Path(entry) for entry in (*sys.path, Path(__file__).parents[2])]
+    changed = max(folder.stat().st_mtime for folder in folders if folder.exists())
+    time.sleep(max(0, changed + SETTLED + 0.1 - time.time()))
 
 
 def test_a_file_in_the_working_directory_is_never_imported(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.docked import cautions, docked, driver_names, loop_ids
+from dshloop.cli.dock_complete import driver_names, loop_ids
+from dshloop.cli.docked import cautions, docked
 from dshloop.cli.loop.common import app
 from dshloop.cli.params import ProfileCommand, invocation
 from dshloop.errors import ExitCode, UsageError

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dshloop.cli.docked import DryRun, Force, edit_loops_file, registered_loops
+from dshloop.cli.dock_complete import registered_loops
+from dshloop.cli.docked import DryRun, Force, edit_loops_file
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.loop.common import app
 from dshloop.cli.params import ProfileCommand, invocation

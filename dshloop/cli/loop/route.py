@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.docked import DryRun, Force, Layer, Yes, docked, edit_dock, loop_ids, route_keys
+from dshloop.cli.dock_complete import route_keys, route_targets
+from dshloop.cli.docked import DryRun, Force, Layer, Yes, docked, edit_dock
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.loop.common import app
 from dshloop.cli.loop.look import LoopId
@@ -59,7 +60,7 @@ def route(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="LOOP[+DRIVER]", autocompletion=loop_ids, help="The loop, and its driver."
+            metavar="LOOP[+DRIVER]", autocompletion=route_targets, help="The loop, and its driver."
         ),
     ],
     session: ForSession = False,

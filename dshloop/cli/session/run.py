@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.docked import loop_ids
+from dshloop.cli.dock_complete import loop_ids, runnable_drivers
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import ProfileCommand, invocation
 from dshloop.cli.session.common import app, session_ids
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from dshloop.runs.profile import ProfileRows
     from dshloop.runs.prompts import Format
     from dshloop.runs.run import Ended, Record
-
-
-def _driver_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    from dshloop.drivers import names
-
-    return [(name, "driver") for name in names() if name.startswith(incomplete)]
 
 
 def _formats(ctx: Any, args: list[str], incomplete: str) -> list[str]:
@@ -40,7 +34,7 @@ def run(
     driver: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="What answers: fake, ping.", autocompletion=_driver_names
+            metavar="NAME", help="What answers: fake, ping.", autocompletion=runnable_drivers
         ),
     ] = None,
     loop: Annotated[
