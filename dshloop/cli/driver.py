@@ -85,7 +85,6 @@ def use(
     from dshloop.journal import Plan
     from dshloop.loops.names import require_driver_name
     from dshloop.loops.settings_default import KEY, NAMESPACE
-    from dshloop.loops.settings_file import plan_driver
 
     run = invocation(ctx)
     require_driver_name(name)
@@ -93,7 +92,8 @@ def use(
     with docked(run, packages=_unknown(name)) as (docking, notices):
         if not force and not _is_switched_off(docking, name, warnings):
             docking.require_driver(name)
-        change = plan_driver(docking.settings.path, name)
+    settings = DshSettings(run.places, command=run.command, journal=lambda: run.journal)
+    change = settings.plan(NAMESPACE, {KEY: name})
     file = shown(change.path)
     data = {"driver": name, "file": file, "dry_run": dry_run, "changed": True}
     if change.before == change.after:
@@ -103,7 +103,6 @@ def use(
         diff = Plan((change,)).diff()
         told = [*notices, "dry run: nothing was changed"]
         return Result({**data, "diff": diff}, Document(diff), notices=told, warnings=warnings)
-    settings = DshSettings(run.places, command=run.command, journal=lambda: run.journal)
     settings.update(NAMESPACE, {KEY: name})
     return Result(data, f"wrote {file}", notices=notices, warnings=warnings)
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import SpliceRefusedError
-from dshloop.files import decode, read_bytes
+from dshloop.files import decode, read_bytes, shown
 from dshloop.host.hooks import Disposer
 from dshloop.paths import Places
 
 if TYPE_CHECKING:
-    from dshloop.journal import Journal
+    from pathlib import Path
+
+    from dshloop.journal import Change, Journal
 
 FILE = "settings.yaml"
 
@@ -53,28 +55,56 @@ class DshSettings:
         values = self._values().get(namespace)
         return values if isinstance(values, Mapping) else None
 
+    def place(self, namespace: str, key: str) -> str:
+        """Say where a value is set, or would be: the file, with the line if it is.
+
+        Raises UNREADABLE_FILE and DSH_YAML_INVALID.
+        """
+        from dshloop.dsh_yaml import load_document
+
+        file = shown(self.path)
+        data = read_bytes(self.path)
+        document = load_document(b"" if data is None else data, source=file)
+        whole = document.value if isinstance(document.value, Mapping) else {}
+        section = whole.get(namespace)
+        at = document.position(section, key) if _has(section, key) else None
+        return file if at is None else f"{file}:{at.line}"
+
+    def plan(self, namespace: str, patch: Mapping[str, Any]) -> Change:
+        """Plan other values in a namespace; every other byte stays, a new file is its owner's.
+
+        Raises UNREADABLE_FILE, and DSH_YAML_INVALID or SPLICE_REFUSED for what can't be edited.
+        """
+        from dshloop.journal import Change
+
+        before, after = self._edited(namespace, patch)
+        return Change(self.path, before, after, _mode(before))
+
     def update(self, namespace: str, patch: Mapping[str, Any]) -> None:
         """Write some values of a namespace; a missing file is made, for its owner only.
 
-        Raises LOCK_HELD while dsh writes it, SPLICE_REFUSED, DSH_YAML_INVALID, WRITE_FAILED;
-        nothing is changed then.
+        Raises LOCK_HELD while dsh writes it, WRITE_FAILED and what `plan` raises; nothing is
+        changed then.
         """
-        from dshloop.splice import set_value
-
         with self._journal().transaction(self._command) as tx:
             tx.lock(self.path)
-            data = read_bytes(self.path)
-            text = "" if data is None else _text(data, self)
-            try:
-                for key, value in patch.items():
-                    text = set_value(text, [namespace, key], value)
-            except SpliceRefusedError as error:
-                said = f"{self.path}: {error.message}"
-                details = {**error.details, "file": str(self.path)}
-                raise SpliceRefusedError(said, hint=error.hint, **details) from None
-            tx.write(
-                self.path, text.encode("utf-8"), expected=data, mode=0o600 if data is None else None
-            )
+            before, after = self._edited(namespace, patch)
+            tx.write(self.path, after, expected=before, mode=_mode(before))
+
+    def _edited(self, namespace: str, patch: Mapping[str, Any]) -> tuple[bytes | None, bytes]:
+        """Give the file as it is and as it would be."""
+        from dshloop.splice import YamlText
+
+        data = read_bytes(self.path)
+        text = YamlText(_text(data, self.path), source=shown(self.path), portable=True)
+        try:
+            for key, value in patch.items():
+                text = text.set([namespace, key], value)
+        except SpliceRefusedError as error:
+            details = {**error.details, "file": shown(self.path)}
+            said = f"{shown(self.path)}: {error.message}"
+            raise SpliceRefusedError(said, hint=error.hint, **details) from None
+        return data, text.text.encode("utf-8")
 
     def _values(self) -> Mapping[str, Any]:
         data = read_bytes(self.path)
@@ -93,6 +123,14 @@ class DshSettings:
         return Journal(self._places.journal)
 
 
-def _text(data: bytes, settings: DshSettings) -> str:
-    text = decode(data, settings.path)
+def _mode(before: bytes | None) -> int | None:
+    return 0o600 if before is None else None
+
+
+def _text(data: bytes | None, path: Path) -> str:
+    text = decode(b"" if data is None else data, path)
     return ("\ufeff" if text.bom else "") + text.value
+
+
+def _has(section: object, key: str) -> bool:
+    return isinstance(section, Mapping) and key in section

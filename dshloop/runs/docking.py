@@ -5,12 +5,12 @@ Nothing runs. What a profile lacks of dock and engine row is taken from the buil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from dshloop.errors import DshloopError, FailedError, UnknownDriverError, UnknownLoopError
+from dshloop.files import shown
 from dshloop.host.settings import DshSettings
 from dshloop.loops.binding import PRESET_LOOPS
 from dshloop.loops.catalog import (
@@ -29,7 +29,6 @@ from dshloop.loops.names import ABSENT, is_object, listed
 from dshloop.loops.registry import DEFAULT_DRIVER, Driver, Loop
 from dshloop.loops.rows import DOCK, ENGINE, DockRows, dock_rows
 from dshloop.loops.settings_default import KEY, NAMESPACE
-from dshloop.loops.settings_file import driver_place
 from dshloop.loops.standard import standard_loop
 from dshloop.loops.strategy_setup import strategy_as_loop
 from dshloop.paths import Places
@@ -63,9 +62,7 @@ class Docking:
     @property
     def places(self) -> dict[str, str]:
         """Give where each candidate of an explanation is written."""
-        found = {
-            f"{NAMESPACE}.{KEY}": _or(lambda: driver_place(self.settings.path), self.settings.path)
-        }
+        found = {f"{NAMESPACE}.{KEY}": _setting_place(self.settings)}
         for entry in self.loops.values():
             found[f'loop "{entry.id}"'] = entry.offer.where
         for path in _paths(self.config):
@@ -214,8 +211,8 @@ def _require(
     )
 
 
-def _or(ask: Callable[[], str], path: Path) -> str:
+def _setting_place(settings: DshSettings) -> str:
     try:
-        return ask()
+        return settings.place(NAMESPACE, KEY)
     except FailedError:  # settings that can't be read name their file all the same
-        return str(path)
+        return shown(settings.path)

@@ -110,3 +110,20 @@ def test_the_dock_follows_the_file(places: Places) -> None:
     asyncio.run(methods["setDefaultDriver"]("two"))
     assert dock.default_driver() == ("two", "settings")
     assert asyncio.run(methods["listDrivers"]()) == {"drivers": ["one", "two"], "current": "two"}
+
+
+def test_the_place_of_a_value_and_a_plan_that_writes_nothing(places: Places) -> None:
+    found = settings(places)
+    path = places.dsh_home / "settings.yaml"
+    assert found.place("agent-loops", "defaultDriver") == str(path)
+    assert found.plan("agent-loops", {"defaultDriver": "x"}).mode == 0o600
+    assert not places.dsh_home.exists()
+    text = "\ufeff" + TEXT.replace("\n", "\r\n")
+    written(places, "")
+    path.write_bytes(text.encode())
+    assert found.place("agent-loops", "defaultDriver") == f"{path}:6"
+    change = found.plan("agent-loops", {"defaultDriver": "x"})
+    assert change.after == text.replace("Driver: default", "Driver: x").encode()
+    assert path.read_bytes() == change.before == text.encode()
+    found.update("agent-loops", {"defaultDriver": "x"})
+    assert path.read_bytes() == change.after
