@@ -32,8 +32,9 @@ from dshloop.loops.strategy import Strategy, is_target, read_strategy
 NAME = "loops.yml"
 Kind = Literal["loop", "driver"]
 _KINDS: tuple[tuple[str, Kind], ...] = (("loops", "loop"), ("drivers", "driver"))
-_TWICE = re.compile(r"duplicated mapping key")
-_KEY = re.compile(r"""\s*["']?([^"':\s]+)["']?\s*:""")
+_TWICE = "duplicated mapping key"
+_SECOND = "second-of-two--"
+_BREAK = re.compile(r"\r\n|\n|\r")
 
 
 class Registered(NamedTuple):
@@ -75,7 +76,7 @@ def parse_loops(text: str, path: Path) -> LoopsFile:
     try:
         page = Page.read(text, shown(path), LoopsFileInvalidError)
     except LoopsFileInvalidError as fault:
-        raise _registered_twice(fault, text) or fault from None
+        raise _registered_twice(fault, text, path) or fault from None
     if page.document.value is None:
         return LoopsFile(path)
     whole = page.fields(page.document.value, None, "")
@@ -111,32 +112,41 @@ def _entry(entries: Fields, name: str, value: Any, kind: Kind) -> Registered:
 
 
 def _registered_twice(
-    fault: LoopsFileInvalidError, text: str
+    fault: LoopsFileInvalidError, text: str, path: Path
 ) -> DuplicateLoopError | DuplicateDriverError | None:
-    """Tell a loop or driver that is there twice from other keys that are."""
-    line = fault.details.get("line")
-    if not isinstance(line, int) or _TWICE.search(fault.message) is None:
-        return None
-    lines = text.splitlines()[:line]
-    key = _KEY.match(lines[-1]) if lines else None
-    holder = _holder(lines)
-    if key is None or holder not in ("loops", "drivers"):
-        return None
-    loop = holder == "loops"
-    error = DuplicateLoopError if loop else DuplicateDriverError
-    kind = "loop" if loop else "driver"
-    return error(f'{kind} "{key[1]}" is registered twice: {fault.message}', **fault.details)
+    """Tell a loop or driver that is there twice from other keys that are.
 
-
-def _holder(lines: list[str]) -> str | None:
-    """Give the key of the top level that the last line is directly under."""
-    depth = _depth(lines[-1])
-    for line in reversed(lines[:-1]):
-        if line.strip() and not line.lstrip().startswith("#") and _depth(line) < depth:
-            found = _KEY.match(line)
-            return found[1] if found is not None and _depth(line) == 0 else None
+    The second one is read again under a name of its own, and then looked for.
+    """
+    if fault.details.get("reason") != _TWICE:
+        return None
+    whole = _without_twins(_renamed(text, fault, _SECOND), path)
+    for holder, kind in _KINDS:
+        entries = whole.get(holder) if isinstance(whole, dict) else None
+        names = entries if isinstance(entries, dict) else ()
+        second = next((name for name in names if name.startswith(_SECOND)), None)
+        if second is not None:
+            name = second.removeprefix(_SECOND)
+            error = DuplicateLoopError if kind == "loop" else DuplicateDriverError
+            return error(f'{kind} "{name}" is registered twice: {fault.message}', **fault.details)
     return None
 
 
-def _depth(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _without_twins(text: str, path: Path) -> Any:
+    """Read a text whose further keys may be there twice; None for what has other faults."""
+    for number in range(100):
+        try:
+            return Page.read(text, shown(path), LoopsFileInvalidError).document.value
+        except LoopsFileInvalidError as fault:
+            if fault.details.get("reason") != _TWICE:
+                break
+            text = _renamed(text, fault, f"other-{number}-")
+    return None
+
+
+def _renamed(text: str, fault: LoopsFileInvalidError, prefix: str) -> str:
+    """Put something before the key that a fault is about."""
+    starts = [0, *(found.end() for found in _BREAK.finditer(text))]
+    at = starts[fault.details["line"] - 1] + fault.details["column"] - 1
+    at += text[at] in "\"'"
+    return text[:at] + prefix + text[at:]

@@ -128,6 +128,25 @@ def test_twice_in_one_file_is_a_duplicate_with_its_line() -> None:
         parse_loops("loops:\n  a:\n    model: x\n    model: y\n", FILE)
 
 
+@pytest.mark.parametrize(
+    ("text", "error", "line"),
+    [
+        ("loops: {a: m:o, a: m:p}\n", DuplicateLoopError, 1),
+        ("loops: {a: m:o,\r\n  b: m:o, 'b': m:p, b: m:q}\n", DuplicateLoopError, 2),
+        ('{drivers: {a: m:o, "a": m:p}}', DuplicateDriverError, 1),
+        ("loops: {a: {model: x, model: y}}\n", LoopsFileInvalidError, 1),
+        ("loops: {a: m:o, a: m:p}\nloops: {}\n", DuplicateLoopError, 1),
+        ("loops: {a: m:o}\nloops: {a: m:o}\n", LoopsFileInvalidError, 2),
+        ("loops: [{a: m:o, a: m:p}]\n", LoopsFileInvalidError, 1),
+    ],
+)
+def test_twice_in_flow_style_is_the_same(text: str, error: type[Exception], line: int) -> None:
+    with pytest.raises(error) as caught:
+        parse_loops(text, FILE)
+    assert isinstance(caught.value, DshloopError)
+    assert caught.value.details["line"] == line
+
+
 @given(st.text(max_size=60) | st.from_regex(r"(loops|drivers):\n( {1,3}\w+: ?[\w:{}\[\]]*\n){1,4}"))
 def test_any_text_is_read_or_refused_in_one_error(text: str) -> None:
     fault = fault_of(text)
