@@ -3,29 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from random import Random
+from typing import NamedTuple
 
 from dshloop.drivers.fake import FAKE_PROVIDER
 from dshloop.drivers.script import Failure, Reply, Script
 from dshloop.llm.messages import Chunk, ModelRequest, text_block
 from dshloop.llm.ping import utf16_length
+from dshloop.transcripts.vocabulary import Event
 
 LONGEST_PIECE = 8  # characters of a delta
+
+
+class Place(NamedTuple):
+    """How far a session is: the number of its next reply, and how often that failed already."""
+
+    number: int = 0
+    failed: int = 0
+
+    def behind(self, reply: Reply | None) -> Place:
+        """Give the place behind one more request, which got this reply or its failure."""
+        if reply is None:
+            return self
+        failure = reply.failure
+        if failure is not None and failure.times is not None and self.failed < failure.times:
+            return Place(self.number, self.failed + 1)
+        return Place(self.number + 1)
 
 
 class ScriptedAdapter:
     """Gives each session the replies of a script in order, one a request.
 
     Every draw comes from the script's seed and the number of the request, so that sessions that
-    run at once don't change each other's answers.
+    run at once don't change each other's answers. ``earlier`` says how many requests a session
+    made before this process; its replies go on behind those.
     """
 
-    def __init__(self, script: Script, provider: str = FAKE_PROVIDER) -> None:
+    def __init__(
+        self,
+        script: Script,
+        provider: str = FAKE_PROVIDER,
+        earlier: Callable[[str], int] | None = None,
+    ) -> None:
         self.provider = provider
         self._script = script
-        self._next: dict[str | None, int] = {}
-        self._failed: dict[str | None, int] = {}
+        self._earlier = earlier
+        self._places: dict[str | None, Place] = {}
 
     def resolve_model(self, provider: str, model: str) -> dict[str, str]:
         """Accept any model name."""
@@ -33,27 +57,35 @@ class ScriptedAdapter:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         """Yield the chunks of the session's next reply."""
-        number = self._next.get(request.session_id, 0)
-        reply = self._reply(number)
+        session = request.session_id
+        place = self._places.get(session) or self._begin(session)
+        number, reply = place.number, self._reply(place.number)
         if reply is None:
             yield _failed(Failure(f"the script has no reply number {number + 1}", "SCRIPT_ENDED"))
             return
         draw = Random(f"{self._script.seed}/{number}")
         await asyncio.sleep(draw.uniform(*reply.delay))
-        failure = self._failure(request.session_id, reply)
-        if failure is not None and failure.times is not None:
-            yield _failed(failure)
+        self._places[session] = following = place.behind(reply)
+        if reply.failure is not None and following.number == number:
+            yield _failed(reply.failure)
             return
-        self._next[request.session_id] = number + 1
         for chunk in reply_chunks(reply, number, draw):
             await asyncio.sleep(draw.uniform(*reply.pace))
             yield chunk
-        if failure is not None:
-            yield _failed(failure)
+        if reply.failure is not None and reply.failure.times is None:
+            yield _failed(reply.failure)
         elif reply.end == "disconnect":
             raise Disconnected("the connection was closed in the middle of the answer")
         else:
             yield {"type": "finish", "reason": {"kind": reply.end}}
+
+    def _begin(self, session: str | None) -> Place:
+        """Find the place of a session that earlier processes may have gone on with."""
+        made = 0 if self._earlier is None or session is None else self._earlier(session)
+        place = Place()
+        for _ in range(made):
+            place = place.behind(self._reply(place.number))
+        return place
 
     def _reply(self, number: int) -> Reply | None:
         replies, after = self._script.replies, self._script.after
@@ -63,16 +95,24 @@ class ScriptedAdapter:
             return None
         return replies[-1] if after == "last" else replies[number % len(replies)]
 
-    def _failure(self, session: str | None, reply: Reply) -> Failure | None:
-        """Give the failure of this request: for good, or one of those before the answer."""
-        if reply.failure is None or reply.failure.times is None:
-            return reply.failure
-        done = self._failed.get(session, 0)
-        if done >= reply.failure.times:
-            self._failed[session] = 0
-            return None
-        self._failed[session] = done + 1
-        return reply.failure
+
+def requests_in(events: Iterable[Event]) -> int:
+    """Count the requests that a log records an answer or a failure of."""
+    count, asked = 0, False
+    for event in events:
+        if event["type"] in ("step/start", "llm/retry-started"):
+            asked = True
+        elif asked and _is_answer(event):
+            count, asked = count + 1, False
+    return count
+
+
+def _is_answer(event: Event) -> bool:
+    if event["type"] == "turn/end":
+        data = event["data"]
+        reason = data.get("reason") if isinstance(data, dict) else None
+        return isinstance(reason, dict) and reason.get("kind") == "error"
+    return event["type"] in ("assistant/chunk", "assistant/message", "llm/retry")
 
 
 class Disconnected(Exception):  # noqa: N818 - told to the engine, never to people

@@ -44,10 +44,14 @@ class Process:
         return bool(real) or pin.get("provider") in adapters
 
     def follow(self, script: Script) -> None:
-        """Have the fake driver say what a script says."""
-        from dshloop.drivers.scripted import ScriptedAdapter
+        """Have the fake driver say what a script says; a resumed session goes on in it."""
+        from dshloop.drivers.scripted import ScriptedAdapter, requests_in
 
-        self.host.adapters[FAKE_PROVIDER] = ScriptedAdapter(script)
+        def earlier(session_id: str) -> int:
+            session = self.host.agents[session_id].session
+            return requests_in(session.events[: session.stored])
+
+        self.host.adapters[FAKE_PROVIDER] = ScriptedAdapter(script, earlier=earlier)
 
     async def stop(self) -> None:
         """End everything. May be called twice."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dshloop.drivers.script import Call, Failure, Reply, Script, parse_script
-from dshloop.drivers.scripted import ScriptedAdapter
+from dshloop.drivers.scripted import ScriptedAdapter, requests_in
 from dshloop.errors import ScriptInvalidError
 from dshloop.llm.messages import ModelRequest
 from tests.running import Ran, dshloop
@@ -199,3 +199,39 @@ def test_a_script_is_for_the_fake_driver_and_must_be_whole(tmp_path: Path) -> No
     file = str(tmp_path / "script.yml")
     assert dshloop("session", "run", "hi", "--driver", "ping", "--script", file).code == 2
     assert dshloop("session", "run", "hi", "--script", str(tmp_path / "none.yml")).code == 1
+
+
+def test_a_resumed_session_goes_on_in_the_script(tmp_path: Path) -> None:
+    file = tmp_path / "script.yml"
+    file.write_text(
+        "after: repeat\n"
+        "turns:\n"
+        "  - steps: [{calls: [{name: nothing}]}, One.]\n"
+        "  - {error: {message: busy, code: RATE_LIMIT, times: 1}, text: Two.}\n"
+        "  - {error: {message: no, code: AUTH}}\n"
+        "  - Four.\n"
+    )
+    words = ("session", "run", "--script", str(file), "--quiet")
+    first = dshloop(*words, "a", "--session-id", "s1")
+    said = [first, *(dshloop(*words, "b", "--resume", "s1") for _ in range(4))]
+    assert [ran.code for ran in said] == [0, 0, 1, 0, 0]
+    assert [ran.out for ran in said] == ["One.\n", "Two.\n", "", "Four.\n", "One.\n"]
+
+
+def test_a_script_that_is_at_its_end_stays_there(tmp_path: Path) -> None:
+    file = tmp_path / "script.yml"
+    file.write_text("turns: [One.]\n")
+    words = ("session", "run", "--script", str(file), "--quiet")
+    assert dshloop(*words, "a", "--session-id", "s1").out == "One.\n"
+    for _ in range(2):
+        ran = dshloop(*words, "a", "--resume", "s1")
+        assert (ran.code, ran.out) == (1, "")
+        assert "no reply number 2" in ran.err
+
+
+def test_an_answer_that_was_cut_short_before_its_first_word_is_still_to_come() -> None:
+    start, chunk, end = (
+        {"type": kind, "seq": 0, "time": 0, "data": {"reason": {"kind": "aborted"}}}
+        for kind in ("step/start", "assistant/chunk", "turn/end")
+    )
+    assert requests_in([start, chunk, chunk, end, start, end]) == 1
