@@ -1,7 +1,9 @@
 """The commands of README.md and docs/ are run, and print what the page shows.
 
 A block behind ``<!-- run: NAME -->`` is run: ``console`` blocks line by line, ``bash`` blocks as
-one script that must succeed. ``DSHLOOP_TEST_WRITE=1 pytest tests/test_documents.py`` writes what
+one script that must succeed. A block behind ``<!-- file: PATH -->`` is a file that the reader has
+written; a folder of such files with a pyproject.toml is a package, and installed before the page's
+commands run. ``DSHLOOP_TEST_WRITE=1 pytest tests/test_documents.py`` writes what
 was printed into the pages.
 """
 
@@ -12,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +23,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"<!-- run: (?P<name>[\w-]+) -->\n```(?P<kind>\w+)\n(?P<body>.*?)```\n", re.S)
+FILE = re.compile(r"<!-- file: (?P<path>[\w./-]+) -->\n```\w*\n(?P<body>.*?)```\n", re.S)
 # What differs from run to run.
 VARIABLE = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
@@ -45,6 +49,35 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def write_files(page: Path, home: Path) -> None:
+    """Write the files of a page into the reader's folder, and install its packages."""
+    folder = home / "dshloop"
+    for match in FILE.finditer(page.read_text(encoding="utf-8")):
+        file = folder / match["path"]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(match["body"], encoding="utf-8")
+    for manifest in folder.glob("*/pyproject.toml"):
+        install(manifest, home / "site")
+
+
+def install(manifest: Path, site: Path) -> None:
+    """Put a package's modules and its entry points where Python finds installed ones."""
+    project = tomllib.loads(manifest.read_text(encoding="utf-8"))["project"]
+    name, version = project["name"], project["version"]
+    info = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    (info / "METADATA").write_text(about, encoding="utf-8")
+    points = [
+        f"[{group}]\n" + "".join(f"{key} = {target}\n" for key, target in found.items())
+        for group, found in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(points), encoding="utf-8")
+    for module in manifest.parent.glob("*.py"):
+        if not module.name.startswith("test_"):
+            shutil.copy(module, site)
+
+
 def run(home: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Run a script as a reader would: in the checkout, our command and no other dsh on PATH."""
     tools = home / "bin"
@@ -56,6 +89,8 @@ def run(home: Path, script: str) -> subprocess.CompletedProcess[str]:
     env = {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{tools}",
         "HOME": str(home),
+        "PYTHONPATH": str(home / "site"),
+        "PYTHONDONTWRITEBYTECODE": "1",
         "LANG": "C.UTF-8",
     }
     return subprocess.run(
@@ -88,6 +123,7 @@ def test_a_page_shows_what_its_commands_print(
 ) -> None:
     if "jq" in body and not shutil.which("jq"):
         pytest.skip("jq is not installed")
+    write_files(page, home)
     if kind == "console":
         lines = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
         shown = "".join(f"$ {line}\n{told(run(home, line).stdout, home)}" for line in lines)
