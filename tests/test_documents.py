@@ -2,8 +2,8 @@
 
 A block behind ``<!-- run: NAME -->`` is run: ``console`` blocks line by line, ``bash`` blocks as
 one script that must succeed. A block behind ``<!-- file: PATH -->`` is a file that the reader has
-written; a folder of such files with a pyproject.toml is a package, and installed before the page's
-commands run. ``DSHLOOP_TEST_WRITE=1 pytest tests/test_documents.py`` writes what
+written; a folder of such files with a pyproject.toml is a package, and installed before the
+commands that stand behind it are run. ``DSHLOOP_TEST_WRITE=1 pytest tests/test_documents.py`` writes what
 was printed into the pages.
 """
 
@@ -49,10 +49,11 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write_files(page: Path, home: Path) -> None:
-    """Write the files of a page into the reader's folder, and install its packages."""
+def write_files(page: Path, block: str, home: Path) -> None:
+    """Write the files in front of a block into the reader's folder, and install the packages."""
     folder = home / "dshloop"
-    for match in FILE.finditer(page.read_text(encoding="utf-8")):
+    before, _, _ = page.read_text(encoding="utf-8").partition(f"<!-- run: {block} -->")
+    for match in FILE.finditer(before):
         file = folder / match["path"]
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(match["body"], encoding="utf-8")
@@ -123,7 +124,7 @@ def test_a_page_shows_what_its_commands_print(
 ) -> None:
     if "jq" in body and not shutil.which("jq"):
         pytest.skip("jq is not installed")
-    write_files(page, home)
+    write_files(page, name, home)
     if kind == "console":
         lines = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
         shown = "".join(f"$ {line}\n{told(run(home, line).stdout, home)}" for line in lines)
