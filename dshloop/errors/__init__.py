@@ -21,5 +21,6 @@ from dshloop.errors.files import *
 from dshloop.errors.host import *
 from dshloop.errors.loops import *
 from dshloop.errors.memory import *
+from dshloop.errors.peers import *
 from dshloop.errors.profiles import *
 from dshloop.errors.sessions import *

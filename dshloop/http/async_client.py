@@ -1,0 +1,166 @@
+"""The client for asyncio; see client.py for what each method promises."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from dshloop.errors import DshloopError
+from dshloop.http.peer import TRIED_AGAIN, Peer, Retry
+from dshloop.http.wire import (
+    Answer,
+    LineBuffer,
+    asked_pause,
+    encoded,
+    fault,
+    refusal,
+    settings,
+    too_long,
+    unusable,
+)
+
+
+class AsyncStreamed:
+    """An answer that is read while it comes; valid inside the block of `AsyncClient.stream`."""
+
+    def __init__(self, peer: Peer, response: httpx.Response) -> None:
+        self.peer = peer
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self._response = response
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Yield lines without their ends, each as soon as it is whole; raises PEER_*."""
+        buffer = LineBuffer()
+        async for chunk in self.chunks():
+            for line in buffer.feed(chunk):
+                yield line
+        for line in buffer.rest():
+            yield line
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield bytes as they come; raises PEER_*."""
+        try:
+            async for chunk in self._response.aiter_bytes():
+                yield chunk
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise fault(self.peer, error) from None
+
+
+class AsyncClient:
+    """Requests to one server over kept-alive connections; use it in an ``async with``.
+
+    Cancelling a task that waits here closes its connection.
+    """
+
+    def __init__(self, peer: Peer, variables: Mapping[str, str]) -> None:
+        self.peer = peer
+        chosen = settings(peer, variables)
+        try:
+            self._client = httpx.AsyncClient(**chosen)
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            raise unusable(peer, error) from None
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        params: Mapping[str, str] | None = None,
+        accept: tuple[int, ...] = (),
+        retry: Retry | None = None,
+    ) -> Answer:
+        """Make a request and give the whole answer."""
+        async with self.stream(
+            method, path, json=json, params=params, accept=accept, retry=retry
+        ) as streamed:
+            body = bytearray()
+            async for chunk in streamed.chunks():
+                body += chunk
+                if len(body) > self.peer.most_bytes:
+                    raise too_long(self.peer)
+            return Answer(self.peer, streamed.status, streamed.headers, bytes(body))
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        params: Mapping[str, str] | None = None,
+        accept: tuple[int, ...] = (),
+        retry: Retry | None = None,
+    ) -> AsyncIterator[AsyncStreamed]:
+        """Make a request and lend its answer, to be read as it comes."""
+        request = self._client.build_request(
+            method,
+            path,
+            content=None if json is None else encoded(json),
+            params=params,
+            headers=None if json is None else {"Content-Type": "application/json"},
+        )
+        response = await self._begun(request, accept, retry or self.peer.retry)
+        try:
+            yield AsyncStreamed(self.peer, response)
+        finally:
+            await response.aclose()
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _begun(
+        self, request: httpx.Request, accept: tuple[int, ...], retry: Retry
+    ) -> httpx.Response:
+        attempt = 1
+        while True:
+            asked = None
+            try:
+                response = await self._client.send(request, stream=True)
+            except httpx.HTTPError as error:
+                failure: DshloopError = fault(self.peer, error)
+            else:
+                if response.is_success or response.status_code in accept:
+                    return response
+                failure = await self._refused(response)
+                if response.status_code not in TRIED_AGAIN:
+                    raise failure
+                asked = asked_pause(response.headers, time.time())
+            pause = retry.pause(attempt, asked, random.random())
+            if pause is None:
+                raise failure from None
+            await asyncio.sleep(pause)
+            attempt += 1
+
+    async def _refused(self, response: httpx.Response) -> DshloopError:
+        said = b""
+        try:
+            async for chunk in response.aiter_bytes():
+                said += chunk
+                if len(said) > self.peer.most_bytes // 1024:
+                    break
+        except httpx.HTTPError:
+            pass
+        finally:
+            await response.aclose()
+        return refusal(self.peer, response.status_code, said)

@@ -1,0 +1,167 @@
+"""The client for code that waits."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from dshloop.errors import DshloopError
+from dshloop.http.peer import TRIED_AGAIN, Peer, Retry
+from dshloop.http.wire import (
+    Answer,
+    LineBuffer,
+    asked_pause,
+    encoded,
+    fault,
+    refusal,
+    settings,
+    too_long,
+    unusable,
+)
+
+
+class Streamed:
+    """An answer that is read while it comes; valid inside the block of `Client.stream`."""
+
+    def __init__(self, peer: Peer, response: httpx.Response) -> None:
+        self.peer = peer
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self._response = response
+
+    def lines(self) -> Iterator[str]:
+        """Yield lines without their ends, each as soon as it is whole; raises PEER_*."""
+        buffer = LineBuffer()
+        for chunk in self.chunks():
+            yield from buffer.feed(chunk)
+        yield from buffer.rest()
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield bytes as they come; raises PEER_*."""
+        try:
+            yield from self._response.iter_bytes()
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise fault(self.peer, error) from None
+
+
+class Client:
+    """Requests to one server over kept-alive connections; close it, or use it in a ``with``."""
+
+    def __init__(self, peer: Peer, variables: Mapping[str, str]) -> None:
+        self.peer = peer
+        chosen = settings(peer, variables)
+        try:
+            self._client = httpx.Client(**chosen)
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            raise unusable(peer, error) from None
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        params: Mapping[str, str] | None = None,
+        accept: tuple[int, ...] = (),
+        retry: Retry | None = None,
+    ) -> Answer:
+        """Make a request and give the whole answer: 2xx, or a status that ``accept`` names.
+
+        ``retry`` takes the place of the peer's. Raises PEER_DOWN, PEER_TIMEOUT, PEER_DENIED,
+        PEER_FAILED, PEER_ANSWER.
+        """
+        with self.stream(
+            method, path, json=json, params=params, accept=accept, retry=retry
+        ) as streamed:
+            body = bytearray()
+            for chunk in streamed.chunks():
+                body += chunk
+                if len(body) > self.peer.most_bytes:
+                    raise too_long(self.peer)
+            return Answer(self.peer, streamed.status, streamed.headers, bytes(body))
+
+    @contextmanager
+    def stream(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        params: Mapping[str, str] | None = None,
+        accept: tuple[int, ...] = (),
+        retry: Retry | None = None,
+    ) -> Iterator[Streamed]:
+        """Make a request and lend its answer, to be read as it comes.
+
+        Tried again only until the answer begins. Raises as `request`.
+        """
+        request = self._client.build_request(
+            method,
+            path,
+            content=None if json is None else encoded(json),
+            params=params,
+            headers=None if json is None else {"Content-Type": "application/json"},
+        )
+        response = self._begun(request, accept, retry or self.peer.retry)
+        try:
+            yield Streamed(self.peer, response)
+        finally:
+            response.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _begun(
+        self, request: httpx.Request, accept: tuple[int, ...], retry: Retry
+    ) -> httpx.Response:
+        attempt = 1
+        while True:
+            asked = None
+            try:
+                response = self._client.send(request, stream=True)
+            except httpx.HTTPError as error:
+                failure: DshloopError = fault(self.peer, error)
+            else:
+                if response.is_success or response.status_code in accept:
+                    return response
+                failure = self._refused(response)
+                if response.status_code not in TRIED_AGAIN:
+                    raise failure
+                asked = asked_pause(response.headers, time.time())
+            pause = retry.pause(attempt, asked, random.random())
+            if pause is None:
+                raise failure from None
+            time.sleep(pause)
+            attempt += 1
+
+    def _refused(self, response: httpx.Response) -> DshloopError:
+        """Read what a refusal says, as far as it comes."""
+        said = b""
+        try:
+            for chunk in response.iter_bytes():
+                said += chunk
+                if len(said) > self.peer.most_bytes // 1024:
+                    break
+        except httpx.HTTPError:
+            pass
+        finally:
+            response.close()
+        return refusal(self.peer, response.status_code, said)
