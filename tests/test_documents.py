@@ -3,8 +3,8 @@
 A block behind ``<!-- run: NAME -->`` is run: ``console`` blocks line by line, ``bash`` blocks as
 one script that must succeed. A block behind ``<!-- file: PATH -->`` is a file that the reader has
 written; a folder of such files with a pyproject.toml is a package, and installed before the
-commands that stand behind it are run. ``DSHLOOP_TEST_WRITE=1 pytest tests/test_documents.py`` writes what
-was printed into the pages.
+commands that stand behind it are run. ``DSHLOOP_TEST_WRITE=1 pytest tests/test_documents.py``
+writes what was printed into the pages.
 """
 
 from __future__ import annotations
