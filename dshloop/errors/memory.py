@@ -64,3 +64,28 @@ class StoreBusyError(RefusedError):
 
     code = "STORE_BUSY"
     hint = "Nothing was changed. End the program that uses the file, then run the command again."
+
+
+class DateInvalidError(UsageError):
+    """A date, an age or a length of time can't be read."""
+
+    code = "DATE_INVALID"
+
+
+class BenchInvalidError(FailedError):
+    """A file of questions, or an earlier result of bench, is not what `memory bench` reads."""
+
+    code = "BENCH_INVALID"
+
+
+class HookDataInvalidError(FailedError):
+    """What `memory observe` was given as a hook's data is no JSON, or names no session."""
+
+    code = "HOOK_DATA_INVALID"
+
+
+class ForgetUnconfirmedError(RefusedError):
+    """Entries are forgotten by conditions only when somebody said yes to what was found."""
+
+    code = "FORGET_UNCONFIRMED"
+    hint = "Nothing was changed. Look with --dry-run, then give --yes."
