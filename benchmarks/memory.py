@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate, product
 from pathlib import Path
 
+from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.connect import open_for_writing, transaction
-from dshloop.memory.store import NewMemory
 
 QUESTIONS = 300
 

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.rank import FLOOR
-from dshloop.memory.store import NewMemory
 
 KS = (1, 5, 10, 20)
 CATEGORIES = {
@@ -70,7 +70,7 @@ def measure(dialogue: dict[str, Any], path: Path) -> Iterator[tuple[int, dict[st
         start = time.perf_counter()
         hits = store.recall(item["question"], limit=20, min_score=0.0)
         took = time.perf_counter() - start
-        found = [turns[hit.memory.id] & evidence for hit in hits]
+        found = [turns[hit.entry.id] & evidence for hit in hits]
         yield item["category"], figures_of(found, evidence, [hit.score for hit in hits], took)
     store.close()
 

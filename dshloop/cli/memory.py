@@ -84,8 +84,8 @@ def remember(
     store: Store = None,
 ) -> Result[dict[str, Any]]:
     """Keep a text; the same text again is counted, not doubled. Prints the memory's id."""
+    from dshloop.memory.entries import NewMemory
     from dshloop.memory.project import project_filter, project_here
-    from dshloop.memory.store import NewMemory
 
     run = invocation(ctx)
     env = run.env
@@ -192,10 +192,10 @@ def forget(
     run = invocation(ctx)
     with _opened(run, store) as memories:
         done = memories.forget(memory_ids, dry_run=dry_run)
-    ids = [memory.id for memory in done.memories]
+    ids = [memory.id for memory in done.entries]
     count = "1 memory" if len(ids) == 1 else f"{len(ids)} memories"
     lines = [f"{'would forget' if dry_run else 'forgot'} {count}"]
-    lines += [f"  {memory.id}  {one_line(memory.title)}" for memory in done.memories]
+    lines += [f"  {memory.id}  {one_line(memory.title)}" for memory in done.entries]
     return Result(
         {
             "deleted": 0 if dry_run else len(ids),
@@ -237,8 +237,9 @@ def _opened(run: Invocation, name: str | None) -> Iterator[MemoryStore]:
 
 
 def _filters(run: Invocation, project: str | None, kind: str | None) -> Filters:
+    from dshloop.memory.entries import check_type
     from dshloop.memory.project import project_filter
-    from dshloop.memory.store import Filters, check_type
+    from dshloop.memory.store import Filters
 
     env = run.env
     return Filters(

@@ -13,7 +13,7 @@ NEWEST = 50
 
 def memory_types(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
     """Offer the types of memories."""
-    from dshloop.memory.store import TYPES
+    from dshloop.memory.entries import TYPES
 
     return [(name, "type") for name in TYPES if name.startswith(incomplete)]
 

@@ -1,98 +1,60 @@
-"""What every memory store is asked and answers, whatever it keeps its rows in.
-
-The shapes are those that agentmemory users know (agentmemory 3.6, 6), in snake_case. They are named
-tuples because every command pays for their definition: a dataclass costs six times as much.
-"""
+"""What every memory store is asked and answers, whatever it keeps its entries in."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from dshloop.errors import MemoryEmptyError, MemoryTypeError
-from dshloop.times import iso_time
+from dshloop.memory.entries import (
+    KINDS,
+    Entry,
+    Memory,
+    NewMemory,
+    NewObservation,
+    NewSession,
+    Observation,
+    Session,
+)
 
-TYPES = ("pattern", "preference", "architecture", "bug", "workflow", "fact")
-DEFAULT_TYPE = "fact"
 DEFAULT_LIMIT = 10
-TITLE_UNITS = 80
-"""UTF-16 units of the content that make a title (agentmemory 4)."""
 
 
-class NewMemory(NamedTuple):
-    """What a caller wants kept; ``None`` means that they didn't say.
+class Filters(NamedTuple):
+    """Which entries are looked at; ``None`` leaves a side open.
 
-    ``source`` tells where it comes from, for example ``{"kind": "command"}`` or
-    ``{"kind": "session", "session": id, "seq": n}``; values are JSON.
+    An entry without a project belongs to every project. ``file`` matches a whole path or its end
+    after a slash, ``concept`` in any case. ``since`` (included) and ``until`` (left out) are Unix
+    seconds of the entry's creation. ``old`` adds versions that were superseded. Expired memories
+    are never seen.
     """
 
-    content: str
-    project: str
-    type: str | None = None
-    title: str | None = None
-    concepts: Sequence[str] = ()
-    files: Sequence[str] = ()
+    kinds: tuple[str, ...] = KINDS
+    project: str | None = None
     agent: str | None = None
-    source: Mapping[str, Any] = MappingProxyType({})
-
-    def checked(self) -> NewMemory:
-        """Give it with blanks trimmed off its labels; raise MEMORY_EMPTY, MEMORY_TYPE."""
-        if not self.content.strip():
-            raise MemoryEmptyError("there is nothing to remember: the text is blank")
-        if self.type is not None:
-            check_type(self.type)
-        return self._replace(
-            project=self.project.strip(),
-            title=(self.title or "").strip() or None,
-            agent=(self.agent or "").strip() or None,
-            concepts=_distinct(self.concepts),
-            files=_distinct(self.files),
-        )
-
-
-class Memory(NamedTuple):
-    """One stored memory. Times are Unix seconds; ``repeats`` counts how often it was remembered."""
-
-    id: str
-    type: str
-    title: str
-    content: str
-    concepts: tuple[str, ...]
-    files: tuple[str, ...]
-    project: str
-    agent: str | None
-    source: Mapping[str, Any]
-    created_at: float
-    updated_at: float
-    version: int = 1
-    repeats: int = 1
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the value that ``--json`` shows; times are ISO 8601 in UTC."""
-        return {
-            "id": self.id,
-            "type": self.type,
-            "title": self.title,
-            "content": self.content,
-            "concepts": list(self.concepts),
-            "files": list(self.files),
-            "project": self.project,
-            "agent": self.agent,
-            "source": dict(self.source),
-            "created_at": iso_time(self.created_at),
-            "updated_at": iso_time(self.updated_at),
-            "version": self.version,
-            "repeats": self.repeats,
-        }
+    type: str | None = None
+    session: str | None = None
+    concept: str | None = None
+    file: str | None = None
+    since: float | None = None
+    until: float | None = None
+    old: bool = False
 
 
 class Why(NamedTuple):
-    """Why a memory was found: the question's words it has, those it lacks, where they stand."""
+    """Why an entry was found.
+
+    ``words`` of the question that it has, those ``missing``, the ``fields`` they stand in;
+    ``prefixes``: question words found as the beginning of another; ``context``: words that only its
+    neighbours have; ``parts``: what each part gave to the score (for example ``{"words": .41,
+    "context": .08, "recency": .01, "vector": .2}``).
+    """
 
     words: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    parts: Mapping[str, float] = {}
 
     def as_json(self) -> dict[str, Any]:
         """Give the value of a hit's ``why``."""
@@ -100,79 +62,158 @@ class Why(NamedTuple):
             "words": list(self.words),
             "missing": list(self.missing),
             "fields": list(self.fields),
+            "prefixes": list(self.prefixes),
+            "context": list(self.context),
+            "parts": {name: round(part, 4) for name, part in self.parts.items()},
         }
 
 
 class Hit(NamedTuple):
-    """A memory that answers a question.
+    """An entry that answers a question.
 
-    ``score`` lies in 0..1 and says how much of the question the memory covers: 0 is none of its
+    ``score`` lies in 0..1 and says how much of the question the entry covers: 0 is none of its
     words, 1 every word and each prominent; rare words weigh more than common ones. It can be
-    compared between questions; it is no probability.
+    compared between questions; it is no probability. ``folded`` are ids of near-equal entries that
+    this hit stands for.
     """
 
-    memory: Memory
+    entry: Entry
     score: float
     why: Why = Why()
+    folded: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Give the memory's value with ``score`` and ``why`` beside it."""
-        return {"score": round(self.score, 4), **self.memory.as_json(), "why": self.why.as_json()}
-
-
-class Filters(NamedTuple):
-    """Which memories are looked at; ``None`` leaves a side open."""
-
-    project: str | None = None
-    type: str | None = None
-    agent: str | None = None
-
-
-class Remembered(NamedTuple):
-    """What came of a memory: ``merged`` when the same text was there and was counted instead."""
-
-    memory: Memory
-    merged: bool
-
-
-class Forgotten(NamedTuple):
-    """Which memories are gone (or would be), and which ids named none."""
-
-    memories: tuple[Memory, ...]
-    missing: tuple[str, ...]
-
-
-class Stats(NamedTuple):
-    """How much a store holds; ``where`` is its file or address, ``bytes`` None when unknown."""
-
-    store: str
-    where: str
-    memories: int
-    projects: Mapping[str, int]
-    types: Mapping[str, int]
-    bytes: int | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the value that ``--json`` shows."""
+        """Give the entry's value with ``score``, ``folded`` and ``why`` beside it."""
         return {
-            "store": self.store,
-            "where": self.where,
-            "memories": self.memories,
-            "projects": dict(self.projects),
-            "types": dict(self.types),
-            "bytes": self.bytes,
+            "score": round(self.score, 4),
+            **self.entry.as_json(),
+            "folded": list(self.folded),
+            "why": self.why.as_json(),
         }
 
 
+class Similar(NamedTuple):
+    """A memory that is alike but was left as it is; ``similarity`` 0..1 (agentmemory 6)."""
+
+    memory: Memory
+    similarity: float
+
+
+class Remembered(NamedTuple):
+    """What came of a memory.
+
+    ``merged``: the same text was there and was counted instead. ``superseded``: the version whose
+    place it took. ``redacted``: how many secrets were taken out.
+    """
+
+    memory: Memory
+    merged: bool = False
+    superseded: Memory | None = None
+    similar: Similar | None = None
+    redacted: int = 0
+
+
+class Observed(NamedTuple):
+    """What came of an observation; a ``duplicate`` is the one that was there, counted again."""
+
+    observation: Observation
+    duplicate: bool = False
+    redacted: int = 0
+
+
+class Forgotten(NamedTuple):
+    """Which entries are gone (or would be), and which ids named none."""
+
+    entries: tuple[Entry, ...]
+    missing: tuple[str, ...] = ()
+
+
+class Undone(NamedTuple):
+    """A change that was taken back: its ``verb`` (remember, edit, forget, ...), when it was made,
+    and the entries it was about."""
+
+    verb: str
+    at: float
+    entries: tuple[Entry, ...]
+
+
+class Stats(NamedTuple):
+    """How much a store holds; ``where`` is its file or address, ``bytes`` None when unknown.
+
+    ``memories`` counts latest versions, ``versions`` the superseded ones, ``forgotten`` what can
+    still be restored. ``projects`` and ``types`` count memories.
+    """
+
+    store: str
+    where: str
+    memories: int = 0
+    observations: int = 0
+    sessions: int = 0
+    versions: int = 0
+    forgotten: int = 0
+    projects: Mapping[str, int] = {}
+    types: Mapping[str, int] = {}
+    bytes: int | None = None
+    semantic: str | None = None
+    """The model whose vectors are stored."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the value that ``--json`` shows."""
+        return {**self._asdict(), "projects": dict(self.projects), "types": dict(self.types)}
+
+
 class MemoryStore(Protocol):
-    """A place that keeps memories. What `remember` returned survives a crash and is found."""
+    """A place that keeps entries. What a write returned survives a crash and is found.
+
+    Entries are named by their id or by an unambiguous beginning of it, with or without ``mem_``
+    or ``obs_``: MEMORY_NOT_FOUND when there is none, AMBIGUOUS_ID when there are several.
+    """
 
     @property
     def name(self) -> str:
         """The name that ``--store`` takes."""
 
-    def remember(self, new: NewMemory) -> Remembered:
-        """Keep a memory, or count it when project, agent and content are there already."""
+    def remember(self, new: NewMemory, *, allow_secrets: bool = False) -> Remembered:
+        """Keep a memory; count it when the same text is there, supersede what it is nearly equal
+        to (same project and agent; never where a number, name or identifier differs)."""
+
+    def edit(
+        self,
+        id: str,  # noqa: A002
+        *,
+        content: str | None = None,
+        title: str | None = None,
+        type: str | None = None,
+        concepts: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        strength: float | None = None,
+        allow_secrets: bool = False,
+    ) -> Remembered:
+        """Store a new version of a memory; None keeps what the old one says."""
+
+    def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
+        """Keep an observation and make or touch its session; a repeat within five minutes is
+        counted instead."""
+
+    def start_session(self, new: NewSession) -> Session:
+        """Begin a session, or make a known one active again, keeping what it has."""
+
+    def end_session(self, id: str) -> Session | None:  # noqa: A002
+        """Mark a session as completed; None when there is no such session."""
+
+    def get_session(self, id: str) -> Session | None:  # noqa: A002
+        """Give a session by its whole id."""
+
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        agent: str | None = None,
+        limit: int | None = ...,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> Sequence[Session]:
+        """Give sessions, the last started first."""
 
     def recall(
         self,
@@ -180,50 +221,64 @@ class MemoryStore(Protocol):
         filters: Filters = ...,
         *,
         limit: int = ...,
+        offset: int = 0,
         min_score: float | None = None,
+        semantic: bool | None = None,
     ) -> Sequence[Hit]:
-        """Find what answers a question, best first; ``min_score`` None is the store's own floor."""
+        """Find what answers a question, best first.
+
+        ``min_score`` None is the store's own floor. ``semantic`` None is what the store was opened
+        with; True raises SEMANTIC_UNAVAILABLE where there is no model.
+        """
 
     def list(
-        self, filters: Filters = ..., *, limit: int | None = ..., offset: int = 0
-    ) -> Sequence[Memory]:
-        """Give memories, newest first; ``limit`` None is all of them."""
+        self,
+        filters: Filters = ...,
+        *,
+        limit: int | None = ...,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> Sequence[Entry]:
+        """Give entries in the order they were stored, the newest first."""
 
-    def get(self, id: str) -> Memory:  # noqa: A002
-        """Give a memory by its id or by an unambiguous beginning of it.
+    def count(self, filters: Filters = ...) -> int:
+        """Count the entries that pass the filters."""
 
-        Raises MEMORY_NOT_FOUND, AMBIGUOUS_ID.
+    def get(self, id: str) -> Entry:  # noqa: A002
+        """Give an entry, superseded versions too."""
+
+    def history(self, id: str) -> Sequence[Memory]:  # noqa: A002
+        """Give every version of a memory, the oldest first."""
+
+    def forget(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        where: Filters | None = None,
+        dry_run: bool = False,
+        purge: bool = False,
+    ) -> Forgotten:
+        """Take away the entries that are named, and those that pass ``where``, in one transaction.
+
+        A memory goes with its older versions. Until `purge` they can be restored. Raises
+        MEMORY_NOT_FOUND when ids were given and none is there; nothing is gone then.
         """
 
-    def forget(self, ids: Sequence[str], *, dry_run: bool = False) -> Forgotten:
-        """Delete memories by id or beginning, all in one transaction.
+    def forget_session(self, id: str) -> Forgotten:  # noqa: A002
+        """Take away a session with its observations."""
 
-        Raises MEMORY_NOT_FOUND when none of the ids is there, AMBIGUOUS_ID; nothing is gone then.
-        """
+    def restore(self, ids: Sequence[str]) -> Sequence[Entry]:
+        """Bring back forgotten entries; MEMORY_NOT_FOUND when there is none of these ids."""
+
+    def undo(self) -> Undone:
+        """Take back the last change (remember, edit, forget, restore); NOTHING_TO_UNDO."""
+
+    def around(self, id: str, *, before: int, after: int) -> Sequence[Entry]:  # noqa: A002
+        """Give an entry with its neighbours of the same session (else of the same project and
+        agent), in order of time."""
 
     def stats(self) -> Stats:
         """Count what is stored."""
 
     def close(self) -> None:
         """Let go of files and connections; closing twice is fine."""
-
-
-def check_type(type: str) -> str:  # noqa: A002
-    """Give a type back when it is one of ``TYPES``, else raise MEMORY_TYPE."""
-    if type not in TYPES:
-        raise MemoryTypeError(
-            f'there is no type of memory "{type}"', hint=f"Types: {', '.join(TYPES)}.", type=type
-        )
-    return type
-
-
-def title_of(content: str) -> str:
-    """Make a title from the first words of a content, as agentmemory does (80 UTF-16 units)."""
-    head = " ".join(content[: 4 * TITLE_UNITS].split())[:TITLE_UNITS]
-    while len(head) + sum(character > "\uffff" for character in head) > TITLE_UNITS:
-        head = head[:-1]
-    return head.rstrip()
-
-
-def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(label.strip() for label in labels if label.strip()))

@@ -58,15 +58,14 @@ def test_a_hit_is_the_memory_with_its_score_and_why() -> None:
     [hit] = dshloop("memory", "recall", "how are rows keyed", "--json").json
     score, why = hit.pop("score"), hit.pop("why")
     assert 0 < score <= 1
-    assert why == {
-        "words": ["rows", "keyed"],
-        "missing": [],
-        "fields": ["title", "content", "concepts", "files"],
-    }
+    assert (why["words"], why["missing"]) == (["rows", "keyed"], [])
+    assert why["fields"] == ["title", "content", "concepts", "files"]
+    assert hit.pop("folded") == []
     assert hit == dshloop("memory", "show", id_, "--json").json
     times = hit.pop("created_at"), hit.pop("updated_at")
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time) for time in times)
     assert hit == {
+        "kind": "memory",
         "id": id_,
         "type": "architecture",
         "title": "Row keys",
@@ -75,8 +74,13 @@ def test_a_hit_is_the_memory_with_its_score_and_why() -> None:
         "files": ["src/rows.py"],
         "project": "shop",
         "agent": None,
+        "session": None,
         "source": {"kind": "command"},
+        "strength": 7.0,
+        "expires_at": None,
         "version": 1,
+        "previous": None,
+        "latest": True,
         "repeats": 1,
     }
 
@@ -215,6 +219,11 @@ def test_stats() -> None:
         "store": "embedded",
         "where": str(database()),
         "memories": 2,
+        "observations": 0,
+        "sessions": 0,
+        "versions": 0,
+        "forgotten": 0,
+        "semantic": None,
         "projects": {"shop": 2},
         "types": {"bug": 1, "fact": 1},
     }

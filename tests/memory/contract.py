@@ -16,14 +16,15 @@ from dshloop.errors import (
     MemoryNotFoundError,
     MemoryTypeError,
 )
-from dshloop.memory.store import TYPES, Filters, MemoryStore, NewMemory
+from dshloop.memory.entries import TYPES, NewMemory
+from dshloop.memory.store import Filters, MemoryStore
 from tests.memory import questions
 
 StoreFactory = Callable[[], MemoryStore]
 
 
 def contents(store: MemoryStore, query: str, **more: object) -> list[str]:
-    return [hit.memory.content for hit in store.recall(query, **more)]  # type: ignore[arg-type]
+    return [hit.entry.content for hit in store.recall(query, **more)]  # type: ignore[arg-type]
 
 
 def test_what_was_remembered_is_found_by_another_instance(make_store: StoreFactory) -> None:
@@ -41,8 +42,8 @@ def test_what_was_remembered_is_found_by_another_instance(make_store: StoreFacto
     )
     assert not done.merged
     [hit] = make_store().recall("when do we deploy")
-    assert hit.memory == done.memory == make_store().get(done.memory.id)
-    memory = hit.memory
+    assert hit.entry == done.memory == make_store().get(done.memory.id)
+    memory = hit.entry
     assert (memory.type, memory.title, memory.project) == ("workflow", "Deploy day", "web")
     assert (memory.concepts, memory.files) == (("release",), ("deploy/run.sh",))
     assert (memory.agent, memory.version, memory.repeats) == ("coder", 1, 1)
@@ -75,7 +76,7 @@ def test_every_type_is_kept_and_filtered(make_store: StoreFactory, type_: str) -
     for each in TYPES:
         store.remember(NewMemory(f"about the cache as {each}", "p", type=each))
     found = store.recall("cache", Filters(type=type_))
-    assert [hit.memory.type for hit in found] == [type_]
+    assert [hit.entry.type for hit in found] == [type_]
     assert [memory.type for memory in store.list(Filters(type=type_))] == [type_]
 
 
@@ -153,11 +154,11 @@ def test_better_answers_come_first(make_store: StoreFactory) -> None:
     for text in ("the web shop sells hats", best, "Fridays are for demos"):
         store.remember(NewMemory(text, "p"))
     hits = store.recall("on which day does the web shop deploy")
-    assert hits[0].memory.content == best
+    assert hits[0].entry.content == best
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
-    assert [hit.memory.id for hit in hits] == [
-        hit.memory.id for hit in make_store().recall("on which day does the web shop deploy")
+    assert [hit.entry.id for hit in hits] == [
+        hit.entry.id for hit in make_store().recall("on which day does the web shop deploy")
     ]
 
 
@@ -188,12 +189,12 @@ def test_forgetting_verifies_and_reports(make_store: StoreFactory) -> None:
     store = make_store()
     ids = [store.remember(NewMemory(f"secret plan {n}", "p")).memory.id for n in range(3)]
     planned = store.forget(ids[:1], dry_run=True)
-    assert [memory.id for memory in planned.memories] == ids[:1]
+    assert [memory.id for memory in planned.entries] == ids[:1]
     assert len(store.recall("secret plan")) == 3
     done = store.forget([ids[0], ids[0], "mem_none", ids[1]])
-    assert [memory.id for memory in done.memories] == ids[:2]
+    assert [memory.id for memory in done.entries] == ids[:2]
     assert done.missing == ("mem_none",)
-    assert [hit.memory.id for hit in make_store().recall("secret plan")] == ids[2:]
+    assert [hit.entry.id for hit in make_store().recall("secret plan")] == ids[2:]
     with pytest.raises(MemoryNotFoundError):
         store.forget(ids[:2])
     assert not store.remember(NewMemory("secret plan 0", "p")).merged

@@ -18,6 +18,7 @@ from dshloop.errors import (
     WriteFailedError,
 )
 from dshloop.files import shown, why
+from dshloop.memory.sqlite.filters import add_functions
 
 T = TypeVar("T")
 
@@ -147,9 +148,11 @@ def _is(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """Open a database file that is there; statements run in no transaction but our own."""
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
         timeout=SQLITE_WAIT,
         isolation_level=None,
     )
+    add_functions(connection)
+    return connection

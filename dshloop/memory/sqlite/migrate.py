@@ -44,7 +44,10 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     with transaction(connection, path):
         # Asked again under the lock: another process may have been faster.
         for number in range(version_of(connection, path), len(MIGRATIONS)):
-            for statement in MIGRATIONS[number]:
-                connection.execute(statement)
+            for step in MIGRATIONS[number]:
+                if isinstance(step, str):
+                    connection.execute(step)
+                else:
+                    step(connection)
             connection.execute(f"PRAGMA user_version = {number + 1}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -3,12 +3,14 @@
 A database's ``user_version`` is the number of migrations it has had. Add to the end; never change
 one that was released.
 
-``memories.seq`` is the row's number and the index's rowid. Text that UTF-8 can't hold (lone
-surrogates) is stored as a blob, see rows.py. ``tally`` keeps what ranking needs to know of the
-whole store, so that nothing has to count a million rows.
+``entries.seq`` is the row's number and the index's rowid. Text that UTF-8 can't hold (lone
+surrogates) is stored as a blob, see rows.py; the index's own tables are explained in index.py.
 """
 
 from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
 
 APPLICATION_ID = 0x6473686C
 """``dshl``: tells our databases from others."""
@@ -64,5 +66,107 @@ _FIRST = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
-"""Each a sequence of statements, run in one transaction."""
+_ENTRY = """
+      seq INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      kind TEXT NOT NULL,
+      latest INTEGER NOT NULL,
+      type TEXT NOT NULL,
+      hook TEXT NOT NULL,
+      project TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      session TEXT NOT NULL,
+      created_at REAL NOT NULL,
+      updated_at REAL NOT NULL,
+      strength REAL NOT NULL,
+      expires_at REAL,
+      version INTEGER NOT NULL,
+      previous TEXT,
+      repeats INTEGER NOT NULL,
+      words INTEGER NOT NULL,
+      digest BLOB NOT NULL,
+      title TEXT NOT NULL,
+      subtitle TEXT NOT NULL,
+      concepts TEXT NOT NULL,
+      files TEXT NOT NULL,
+      source TEXT NOT NULL,
+      content TEXT NOT NULL
+"""
+
+_ENTRIES_OF_BOTH_KINDS = (
+    f"CREATE TABLE entries ({_ENTRY})",
+    # An equal text could not be stored twice so far; now old versions may equal new ones.
+    """
+    INSERT INTO entries (
+      seq, id, kind, latest, type, hook, project, agent, session, created_at, updated_at,
+      strength, version, repeats, words, digest, title, subtitle, concepts, files, source, content
+    )
+    SELECT
+      seq, id, 'memory', 1, type, '', project, agent, '', created_at, updated_at,
+      7.0, version, repeats, words, digest, title, '', concepts, files, source, content
+    FROM memories ORDER BY seq
+    """,
+    "DROP TRIGGER memory_added",
+    "DROP TRIGGER memory_changed",
+    "DROP TRIGGER memory_gone",
+    "DROP TABLE memories",
+    # Lists: the newest of a kind, of a project and kind, of a session.
+    "CREATE INDEX entries_by_kind ON entries (kind, latest, seq)",
+    "CREATE INDEX entries_by_project ON entries (project, kind, latest, seq)",
+    "CREATE INDEX entries_by_session ON entries (session, seq) WHERE session <> ''",
+    "CREATE INDEX entries_by_time ON entries (created_at)",
+    "CREATE INDEX entries_by_digest ON entries (digest)",
+    "CREATE INDEX entries_by_previous ON entries (previous) WHERE previous IS NOT NULL",
+    "ALTER TABLE tally RENAME COLUMN memories TO entries",
+    """
+    CREATE TRIGGER entry_added AFTER INSERT ON entries WHEN new.latest BEGIN
+      UPDATE tally SET entries = entries + 1, words = words + new.words;
+    END
+    """,
+    """
+    CREATE TRIGGER entry_changed AFTER UPDATE OF words, latest ON entries BEGIN
+      UPDATE tally SET
+        entries = entries + new.latest - old.latest,
+        words = words + new.words * new.latest - old.words * old.latest;
+    END
+    """,
+    """
+    CREATE TRIGGER entry_gone AFTER DELETE ON entries WHEN old.latest BEGIN
+      UPDATE tally SET entries = entries - 1, words = words - old.words;
+    END
+    """,
+    """
+    CREATE TABLE sessions (
+      id TEXT PRIMARY KEY,
+      project TEXT NOT NULL,
+      cwd TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      title TEXT,
+      first_prompt TEXT,
+      summary TEXT,
+      started_at REAL NOT NULL,
+      updated_at REAL NOT NULL,
+      ended_at REAL,
+      observations INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX sessions_by_start ON sessions (started_at)",
+    # A row that was forgotten stays whole until it is purged, so that it can be restored.
+    f"CREATE TABLE forgotten ({_ENTRY}, operation INTEGER NOT NULL, forgotten_at REAL NOT NULL)",
+    "CREATE INDEX forgotten_by_operation ON forgotten (operation)",
+    "CREATE INDEX forgotten_by_time ON forgotten (forgotten_at)",
+    # What undo reads: the changes, and as JSON what they need to be taken back.
+    """
+    CREATE TABLE operations (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      verb TEXT NOT NULL,
+      at REAL NOT NULL,
+      detail TEXT NOT NULL
+    )
+    """,
+)
+
+Step = str | Callable[[sqlite3.Connection], None]
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (_FIRST, _ENTRIES_OF_BOTH_KINDS)
+"""Each a sequence of statements, or functions that take the connection, run in one transaction."""

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
-from dshloop.memory.sqlite import search, write
+from dshloop.memory.entries import Entry, NewMemory
+from dshloop.memory.sqlite import lookup, search, write
 from dshloop.memory.sqlite.connect import (
     explained,
     open_for_reading,
@@ -18,17 +19,9 @@ from dshloop.memory.sqlite.connect import (
 )
 from dshloop.memory.sqlite.migrate import migrate, version_of
 from dshloop.memory.sqlite.rank import FLOOR
+from dshloop.memory.sqlite.rows import Row
 from dshloop.memory.sqlite.schema import MIGRATIONS
-from dshloop.memory.store import (
-    DEFAULT_LIMIT,
-    Filters,
-    Forgotten,
-    Hit,
-    Memory,
-    NewMemory,
-    Remembered,
-    Stats,
-)
+from dshloop.memory.store import DEFAULT_LIMIT, Filters, Forgotten, Hit, Remembered, Stats
 from dshloop.paths import private_folder
 
 _EVERYTHING = Filters()
@@ -59,7 +52,9 @@ class SqliteStore:
         filters: Filters = _EVERYTHING,
         *,
         limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
         min_score: float | None = None,
+        semantic: bool | None = None,  # noqa: ARG002
     ) -> Sequence[Hit]:
         if not query.strip():
             raise MemoryEmptyError("there is nothing to look for: the question is blank")
@@ -67,7 +62,7 @@ class SqliteStore:
         with self._reading() as connection:
             if connection is None:
                 return ()
-            return search.recall(connection, query, filters, limit, floor)
+            return search.recall(connection, query, filters, self._clock(), limit, offset, floor)
 
     def list(
         self,
@@ -75,43 +70,73 @@ class SqliteStore:
         *,
         limit: int | None = DEFAULT_LIMIT,
         offset: int = 0,
-    ) -> Sequence[Memory]:
-        with self._reading() as connection:
-            return () if connection is None else search.newest(connection, filters, limit, offset)
-
-    def get(self, id: str) -> Memory:  # noqa: A002
+        oldest_first: bool = False,
+    ) -> Sequence[Entry]:
         with self._reading() as connection:
             if connection is None:
-                raise MemoryNotFoundError(f"no memory has the id {id}", id=id)
-            return search.find(connection, id)
+                return ()
+            rows = lookup.newest(
+                connection, filters, self._clock(), limit, offset, oldest_first=oldest_first
+            )
+            return [row.entry for row in rows]
+
+    def count(self, filters: Filters = _EVERYTHING) -> int:
+        with self._reading() as connection:
+            return 0 if connection is None else lookup.count(connection, filters, self._clock())
+
+    def get(self, id: str) -> Entry:  # noqa: A002
+        with self._reading() as connection:
+            return lookup.find(connection, id, self._clock()).entry
 
     def forget(self, ids: Sequence[str], *, dry_run: bool = False) -> Forgotten:
         with self._reading() as connection:
-            found = _look_up(connection, ids)
-        if dry_run:
-            return found
-        with self._writing() as connection:
-            found = _look_up(connection, ids)  # again: another process may have been here
-            write.delete(connection, [memory.id for memory in found.memories])
-            return found
+            rows, missing = self._look_up(connection, ids)
+        if not dry_run:
+            with self._writing() as connection:
+                rows, missing = self._look_up(connection, ids)  # again: others may have been here
+                for row in rows:
+                    write.delete(connection, row.seq)
+        return Forgotten(tuple(row.entry for row in rows), missing)
 
     def stats(self) -> Stats:
         where = str(self.path)
         with self._reading() as connection:
             if connection is None:
-                return Stats(self.name, where, 0, {}, {}, 0)
-            projects = search.counts(connection, "project")
-            types = search.counts(connection, "type")
+                return Stats(self.name, where, bytes=0)
+            projects = lookup.counts(connection, "project", self._clock())
+            types = lookup.counts(connection, "type", self._clock())
             size = sum(
                 file.stat().st_size for file in (self.path, _log_of(self.path)) if file.exists()
             )
-        return Stats(self.name, where, sum(types.values()), projects, types, size)
+        return Stats(
+            self.name, where, sum(types.values()), projects=projects, types=types, bytes=size
+        )
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
         self._writable = False
+
+    def _look_up(
+        self, connection: sqlite3.Connection | None, ids: Sequence[str]
+    ) -> tuple[Sequence[Row], tuple[str, ...]]:
+        """Find what ids name, each once; MEMORY_NOT_FOUND when that is nothing."""
+        found: dict[str, Row] = {}
+        missing: dict[str, None] = {}
+        for id_ in ids:
+            try:
+                row = lookup.find(connection, id_, self._clock())
+            except MemoryNotFoundError:
+                missing[id_] = None
+            else:
+                found[row.entry.id] = row
+        if not found:
+            named = ", ".join(missing) or "none"
+            raise MemoryNotFoundError(
+                f"nothing was forgotten: no memory has the id {named}", ids=list(missing)
+            )
+        return tuple(found.values()), tuple(missing)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -170,24 +195,3 @@ class SqliteStore:
 def _log_of(path: Path) -> Path:
     """Name the file in which SQLite keeps what it has not yet moved into the database."""
     return path.with_name(path.name + "-wal")
-
-
-def _look_up(connection: sqlite3.Connection | None, ids: Sequence[str]) -> Forgotten:
-    """Find what ids name; each memory once. Raises MEMORY_NOT_FOUND when that is nothing."""
-    found: dict[str, Memory] = {}
-    missing: dict[str, None] = {}
-    for id_ in ids:
-        try:
-            if connection is None:
-                raise MemoryNotFoundError(f"no memory has the id {id_}", id=id_)
-            memory = search.find(connection, id_)
-        except MemoryNotFoundError:
-            missing[id_] = None
-        else:
-            found[memory.id] = memory
-    if not found:
-        named = ", ".join(missing) or "none"
-        raise MemoryNotFoundError(
-            f"nothing was forgotten: no memory has the id {named}", ids=list(missing)
-        )
-    return Forgotten(tuple(found.values()), tuple(missing))

@@ -19,7 +19,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from dshloop.memory.sqlite import SqliteStore
-from dshloop.memory.store import NewMemory
+from dshloop.memory.entries import NewMemory
 
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 store = SqliteStore(path)
@@ -27,7 +27,7 @@ for number in range(count):
     memory = store.remember(NewMemory(f"finding {name}n{number} of a writer", name)).memory
     print(memory.id, f"{name}n{number}", flush=True)
     if number % 10 == 9:
-        assert memory in [hit.memory for hit in store.recall(f"{name}n{number}")]
+        assert memory in [hit.entry for hit in store.recall(f"{name}n{number}")]
         store.forget([store.remember(NewMemory(f"passing {name}n{number}", name)).memory.id])
     if number % 20 == 19:
         store.remember(NewMemory(f"finding {name}n{number} of a writer", name))
@@ -50,15 +50,15 @@ def check(path: Path, acknowledged: list[str]) -> None:
     for line in acknowledged:
         id_, word = line.split()
         assert store.get(id_).content == f"finding {word} of a writer"
-        assert id_ in [hit.memory.id for hit in store.recall(word)]
+        assert id_ in [hit.entry.id for hit in store.recall(word)]
     store.close()
     database = sqlite3.connect(path)
     assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     database.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
-    rows = database.execute("SELECT seq FROM memories ORDER BY 1").fetchall()
+    rows = database.execute("SELECT seq FROM entries ORDER BY 1").fetchall()
     assert database.execute("SELECT rowid FROM memory_index ORDER BY 1").fetchall() == rows
-    counted = database.execute("SELECT count(*), total(words) FROM memories").fetchone()
-    assert database.execute("SELECT memories, words FROM tally").fetchone() == counted
+    counted = database.execute("SELECT count(*), total(words) FROM entries").fetchone()
+    assert database.execute("SELECT entries, words FROM tally").fetchone() == counted
     database.close()
 
 

@@ -19,9 +19,10 @@ from dshloop.errors import (
     StoreUnsupportedError,
     WriteFailedError,
 )
+from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite import SqliteStore, connect, migrate
 from dshloop.memory.sqlite.schema import MIGRATIONS
-from dshloop.memory.store import Filters, NewMemory
+from dshloop.memory.store import Filters
 
 root_only = pytest.mark.skipif(
     hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere"
@@ -276,7 +277,7 @@ def test_a_read_only_copy_is_read_as_it_stands(store: SqliteStore, path: Path) -
     store.close()
     for mode in ("mode=ro", "immutable=1"):
         connection = connect.connect(path, mode)
-        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (1,)
+        assert connection.execute("SELECT count(*) FROM entries").fetchone() == (1,)
         connection.close()
 
 
@@ -298,7 +299,7 @@ def test_common_words_are_not_searched_in_a_large_store(store: SqliteStore) -> N
     for number in range(1_100):
         store.remember(NewMemory(f"session note {number}", "p"))
     store.remember(NewMemory("the session on whales", "p"))
-    assert [hit.memory.content for hit in store.recall("session whales")] == [
+    assert [hit.entry.content for hit in store.recall("session whales")] == [
         "the session on whales"
     ]
     assert len(store.recall("session", limit=5)) == 5
@@ -316,7 +317,7 @@ def test_a_project_is_found_behind_many_better_rows_of_others(store: SqliteStore
 def test_sixteen_megabytes_are_stored_and_found(store: SqliteStore) -> None:
     text = "needle " + "x" * 16_000_000
     memory = store.remember(NewMemory(text, "p")).memory
-    assert store.recall("needle")[0].memory.content == text
+    assert store.recall("needle")[0].entry.content == text
     assert store.get(memory.id).content == text
 
 

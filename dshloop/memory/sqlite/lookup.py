@@ -1,0 +1,123 @@
+"""Reading entries by what they are: lists, single rows, neighbours, counts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
+from dshloop.memory.entries import KINDS, Entry
+from dshloop.memory.sqlite.filters import LIVE, labels, where
+from dshloop.memory.sqlite.rows import COLUMNS, Row, entry_of, packed, unpacked
+from dshloop.memory.store import Filters
+
+_SHOWN_CANDIDATES = 10
+_MOST_ROWS = 1 << 62  # SQLite's integers end a little later
+_PREFIXES = ("mem_", "obs_")
+_ENTRY = f"seq, {COLUMNS}"
+
+
+def newest(
+    connection: sqlite3.Connection,
+    filters: Filters,
+    now: float,
+    limit: int | None,
+    offset: int = 0,
+    *,
+    oldest_first: bool = False,
+) -> list[Row]:
+    """List entries, the last one stored first.
+
+    One branch for each combination of kind, version and project, each in the order of an index:
+    SQLite merges them and stops at the limit, however many rows there are.
+    """
+    conditions, values = labels(filters)
+    rest = "".join(f" AND {condition}" for condition in (LIVE, *conditions))
+    projects = [None] if filters.project is None else list(dict.fromkeys([filters.project, ""]))
+    branches: list[str] = []
+    bound: list[Any] = []
+    for project in projects:
+        for kind in dict.fromkeys(kind for kind in KINDS if kind in filters.kinds):
+            for latest in (1, 0) if filters.old else (1,):
+                by = "" if project is None else " AND m.project = ?"
+                branches.append(
+                    f"SELECT {_ENTRY} FROM entries AS m WHERE m.kind = ? AND m.latest = ?{by}{rest}"
+                )
+                bound += [kind, latest, *([] if project is None else [packed(project)])]
+                bound += [now, *values]
+    if not branches:
+        return []
+    order = "ASC" if oldest_first else "DESC"
+    most = -1 if limit is None else min(limit, _MOST_ROWS)
+    rows = connection.execute(
+        f"{' UNION ALL '.join(branches)} ORDER BY seq {order} LIMIT ? OFFSET ?",
+        (*bound, most, min(offset, _MOST_ROWS)),
+    )
+    return [row(found) for found in rows]
+
+
+def count(connection: sqlite3.Connection, filters: Filters, now: float) -> int:
+    """Count the entries that pass."""
+    conditions, values = where(filters, now)
+    (number,) = connection.execute(
+        f"SELECT count(*) FROM entries AS m WHERE {conditions}", values
+    ).fetchone()
+    return int(number)
+
+
+def find(connection: sqlite3.Connection | None, id_: str, now: float) -> Row:
+    """Give the entry with this id or beginning, ``mem_`` or ``obs_`` left out or not.
+
+    Raises MEMORY_NOT_FOUND, AMBIGUOUS_ID.
+    """
+    starts = [id_] if id_.startswith(_PREFIXES) else [prefix + id_ for prefix in _PREFIXES]
+    rows: list[Any] = []
+    for start in starts if connection is not None and id_ else ():
+        assert connection is not None
+        rows += connection.execute(
+            f"SELECT {_ENTRY} FROM entries AS m "
+            f"WHERE m.id >= ? AND m.id < ? AND {LIVE} ORDER BY m.id LIMIT ?",
+            (packed(start), packed(start + "\uffff"), now, _SHOWN_CANDIDATES),
+        ).fetchall()
+    if not rows:
+        raise MemoryNotFoundError(f"no memory has the id {id_}", id=id_)
+    exact = [found for found in rows if found[1] in starts]
+    if len(rows) > 1 and len(exact) != 1:
+        raise AmbiguousIdError(
+            f"{id_} begins the ids of several memories",
+            id=id_,
+            candidates=[found[1] for found in rows],
+        )
+    return row((exact or rows)[0])
+
+
+def by_id(connection: sqlite3.Connection, id_: str | None) -> Row | None:
+    """Give the entry of a whole id, expired or not."""
+    found = connection.execute(f"SELECT {_ENTRY} FROM entries WHERE id = ?", (id_,)).fetchone()
+    return None if found is None else row(found)
+
+
+def load(connection: sqlite3.Connection, seqs: Sequence[int]) -> dict[int, Entry]:
+    """Give the entries of rows by number."""
+    # One JSON parameter: the number of parameters is limited.
+    rows = connection.execute(
+        f"SELECT {_ENTRY} FROM entries WHERE seq IN (SELECT value FROM json_each(?))",
+        (str(list(seqs)),),
+    )
+    return {found[0]: entry_of(found[1:]) for found in rows}
+
+
+def counts(connection: sqlite3.Connection, column: str, now: float) -> Mapping[str, int]:
+    """Count latest memories by ``project`` or ``type``, most first."""
+    rows = connection.execute(
+        f"SELECT {column}, count(*) FROM entries AS m "
+        f"WHERE m.kind = 'memory' AND m.latest = 1 AND {LIVE} GROUP BY 1 ORDER BY 2 DESC, 1",
+        (now,),
+    )
+    return {unpacked(name): number for name, number in rows}
+
+
+def row(found: Sequence[Any]) -> Row:
+    """Read a row's number and ``COLUMNS``."""
+    return Row(found[0], entry_of(found[1:]))
