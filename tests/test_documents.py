@@ -63,20 +63,20 @@ def write_files(page: Path, block: str, home: Path) -> None:
 
 def install(manifest: Path, site: Path) -> None:
     """Put a package's modules and its entry points where Python finds installed ones."""
-    project = tomllib.loads(manifest.read_text(encoding="utf-8"))["project"]
+    about = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    project, modules = about["project"], about["tool"]["setuptools"]["py-modules"]
     name, version = project["name"], project["version"]
     info = site / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)
-    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    (info / "METADATA").write_text(about, encoding="utf-8")
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    (info / "METADATA").write_text(metadata, encoding="utf-8")
     points = [
         f"[{group}]\n" + "".join(f"{key} = {target}\n" for key, target in found.items())
         for group, found in project["entry-points"].items()
     ]
     (info / "entry_points.txt").write_text("\n".join(points), encoding="utf-8")
-    for module in manifest.parent.glob("*.py"):
-        if not module.name.startswith("test_"):
-            shutil.copy(module, site)
+    for module in modules:
+        shutil.copy(manifest.parent / f"{module}.py", site)
 
 
 def run(home: Path, script: str) -> subprocess.CompletedProcess[str]:
