@@ -56,12 +56,15 @@ def user_message(text: str, *, source: Mapping[str, Any] | None = None) -> Messa
     }
 
 
-def assistant_message(content: Sequence[Any], provider: str, model: str) -> Message:
-    """Make a message of a model's under a new id."""
+def assistant_message(
+    content: Sequence[Any], provider: str, model: str, replay_state: object = None
+) -> Message:
+    """Make a message of a model's under a new id; the state is for its provider's later requests."""
+    source = {"kind": "model", "provider": provider, "model": model}
     return {
         "role": "assistant",
         "content": list(content),
-        "source": {"kind": "model", "provider": provider, "model": model},
+        "source": source if replay_state is None else {**source, "replayState": replay_state},
         "id": str(uuid.uuid4()),
     }
 
@@ -92,6 +95,7 @@ class Assembly:
 
     usage: Mapping[str, Any] | None = None
     finish: Mapping[str, Any] | None = None
+    replay_state: object = None
     _blocks: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, chunk: Chunk) -> None:
@@ -100,7 +104,7 @@ class Assembly:
         if kind == "usage":
             self.usage = chunk["usage"]
         elif kind == "finish":
-            self.finish = chunk["reason"]
+            self.finish, self.replay_state = chunk["reason"], chunk.get("replayState")
         elif kind == "block-start":
             self._blocks[chunk["index"]] = _empty_block(chunk["blockType"])
         elif kind == "block-end":

@@ -1,0 +1,181 @@
+"""The messages of a session, taken apart for a model's wire (dsh-sessions 5).
+
+Tool results are messages of role user with one ``tool-result`` block (v0), or of role tool with
+``toolCallId`` (v4). What a wire would refuse is left out here: empty answers, calls that were never
+run (those of an answer that was cut) and results without a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dshloop.llm.failures import WireError
+
+Block = Mapping[str, Any]
+
+_SILENT = frozenset({"tool-addition", "tool-removal"})  # told to a model by its list of tools
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words of the user's or, with another role, of the harness's: system, developer."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool gave back."""
+
+    call_id: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model said; ``replay`` are its provider's notes on the blocks, one each.
+
+    ``current`` is true in the turn that is under way: after the last words of the user's.
+    """
+
+    provider: str | None
+    model: str | None
+    blocks: Sequence[Block]
+    replay: Sequence[Mapping[str, Any]] = ()
+    current: bool = False
+
+    @property
+    def calls(self) -> list[Block]:
+        """The tool calls in it."""
+        return [block for block in self.blocks if block["type"] == "tool-call"]
+
+    def text(self, kind: str = "text") -> str:
+        """Join the text, or the reasoning, in it."""
+        return "".join(str(block["text"]) for block in self.blocks if block["type"] == kind)
+
+
+Item = Said | Result | Answer
+
+
+def read_history(messages: Sequence[Mapping[str, Any]]) -> list[Item]:
+    """Take messages apart. Raises WireError, UNSUPPORTED_CONTENT for images and files."""
+    items = [item for message in messages for item in _items(message)]
+    answered = {item.call_id for item in items if isinstance(item, Result)}
+    last = max((at for at, item in enumerate(items) if _is_user(item)), default=-1)
+    return list(_sound(items, answered, last))
+
+
+def _is_user(item: Item) -> bool:
+    return isinstance(item, Said) and item.role == "user"
+
+
+def _sound(items: Sequence[Item], answered: set[str], last: int) -> Iterator[Item]:
+    called: set[str] = set()
+    for at, item in enumerate(items):
+        if isinstance(item, Answer):
+            kept = [(block, note) for block, note in _noted(item) if _is_kept(block, answered)]
+            called |= {str(block["id"]) for block, _ in kept if block["type"] == "tool-call"}
+            if any(block["type"] != "reasoning" for block, _ in kept):
+                blocks, notes = zip(*kept, strict=True)
+                yield Answer(item.provider, item.model, blocks, notes, current=at > last)
+        elif isinstance(item, Said) or item.call_id in called:
+            yield item
+
+
+def _noted(answer: Answer) -> Iterator[tuple[Block, Mapping[str, Any]]]:
+    for at, block in enumerate(answer.blocks):
+        yield block, answer.replay[at] if at < len(answer.replay) else {}
+
+
+def _is_kept(block: Block, answered: set[str]) -> bool:
+    if block["type"] == "tool-call":
+        return block["id"] in answered
+    return block["type"] == "reasoning" or bool(block["text"].strip())
+
+
+def _items(message: Mapping[str, Any]) -> Iterator[Item]:
+    role = message.get("role")
+    content = message.get("content")
+    blocks = [block for block in content or () if isinstance(block, Mapping)]
+    if role == "assistant":
+        yield _answer(message, blocks)
+        return
+    if role == "tool":
+        yield _result({**message, "content": blocks})
+        return
+    yield from (_result(block) for block in blocks if block.get("type") == "tool-result")
+    text = "\n\n".join(_texts(block for block in blocks if block.get("type") != "tool-result"))
+    if text:
+        yield Said(str(role), text)
+
+
+def _answer(message: Mapping[str, Any], blocks: Sequence[Block]) -> Answer:
+    source = message.get("source")
+    source = source if isinstance(source, Mapping) else {}
+    state = source.get("replayState")
+    notes = state.get("blocks") if isinstance(state, Mapping) else None
+    notes = notes if isinstance(notes, list) and len(notes) == len(blocks) else []
+    kinds = ("text", "reasoning", "tool-call")
+    for block in blocks:
+        if block.get("type") not in kinds:
+            raise unsupported(block)
+    return Answer(
+        source.get("provider"),
+        source.get("model"),
+        blocks,
+        [note if isinstance(note, Mapping) else {} for note in notes],
+    )
+
+
+def _result(block: Block) -> Result:
+    inner = block.get("content")
+    texts = _texts(item for item in inner or () if isinstance(item, Mapping))
+    return Result(str(block.get("toolCallId")), "\n".join(texts), bool(block.get("isError")))
+
+
+def _texts(blocks: Iterator[Block]) -> list[str]:
+    found = []
+    for block in blocks:
+        if block.get("type") in ("text", "reasoning"):
+            found.append(str(block.get("text") or ""))
+        elif block.get("type") not in _SILENT:
+            raise unsupported(block)
+    return found
+
+
+def unsupported(block: Block) -> WireError:
+    """Make the error of content that no model can be sent here."""
+    kind = block.get("type")
+    message = f"the conversation holds content of type {kind}, which can't be sent to this model"
+    return WireError(message, "UNSUPPORTED_CONTENT")
+
+
+@dataclass(slots=True)
+class Merged:
+    """Items that follow each other on one side, as a wire with strict turns wants them."""
+
+    role: str
+    results: list[Result] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    answer: Answer | None = None
+
+
+def merged(items: Sequence[Item]) -> Iterator[Merged]:
+    """Put all that stands between two answers together, results first."""
+    pending = Merged("user")
+    for item in items:
+        if isinstance(item, Answer):
+            if pending.results or pending.said:
+                yield pending
+            yield Merged("assistant", answer=item)
+            pending = Merged("user")
+        elif isinstance(item, Result):
+            pending.results.append(item)
+        else:
+            pending.said.append(item)
+    if pending.results or pending.said:
+        yield pending
