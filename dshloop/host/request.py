@@ -111,6 +111,14 @@ class _Exchange:
         return self.error
 
     async def _take(self, stream: AsyncIterator[Chunk]) -> None:
+        try:
+            await self._take_all(stream)
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    async def _take_all(self, stream: AsyncIterator[Chunk]) -> None:
         while True:
             try:
                 chunk = await anext(stream, None)
@@ -144,7 +152,8 @@ class _Exchange:
         return Answer(calls=() if cut else calls, cut=cut)
 
     def _record(self, content: Sequence[Any], *, interrupted: bool = False) -> None:
-        message = assistant_message(content, self.provider, self.model)
+        state = None if interrupted else self.assembly.replay_state
+        message = assistant_message(content, self.provider, self.model, state)
         data: dict[str, Any] = {**self.place, "message": message}
         if self.assembly.usage is not None:
             data["usage"] = self.assembly.usage
