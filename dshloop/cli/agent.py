@@ -14,16 +14,19 @@ from dshloop.cli.docked import (
     cautions,
     docked,
     edit_dock,
+    run_rows,
 )
 from dshloop.cli.params import ProfileCommand, invocation, new_app
 from dshloop.errors import UsageError
-from dshloop.result import Result, Table
+from dshloop.result import Caution, Result, Table
+from dshloop.times import iso_time
 
 if TYPE_CHECKING:
     from dshloop.loops.config import AgentEntry
+    from dshloop.runs.agents import StartedAgent
     from dshloop.runs.docking import Docking
 
-app = new_app("agent", "List, add and remove the agents of a profile's dock.", profile=True)
+app = new_app("agent", "List, add, remove and start the agents of a profile's dock.", profile=True)
 
 
 @app.command("list", cls=ProfileCommand, epilog="Example: dshloop agent list --profile web")
@@ -151,6 +154,62 @@ def remove(
         yes=False,
         agent=agent,
     )
+
+
+@app.command(cls=ProfileCommand, epilog="Example: dshloop agent start --profile web")
+def start(
+    ctx: typer.Context,
+    agents: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[AGENT]...", autocompletion=agent_ids, help="The agents; all without any."
+        ),
+    ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="How long to wait for a loop or driver that is missing."
+        ),
+    ] = 0,
+) -> Result[list[dict[str, Any]]]:
+    """Start the agents of the dock row, each on its loop and driver, and let them go again.
+
+    Their sessions are there from then on: talk to one with dshloop session run --resume SESSION.
+    One whose loop or driver is missing says what for, since when, and what mends it (exit code
+    3); one that fails says why. No agent gets an input, and the command ends once all are
+    started, failed or still waiting after the timeout.
+    """
+    from dshloop.runs.agents import start_agents
+    from dshloop.runs.stored import StoredSessions
+
+    run = invocation(ctx)
+    sessions = StoredSessions(run.places, run.env.cwd, run.env.clock, run.command)
+    rows = run_rows(run)
+    found = start_agents(
+        run.places, sessions, rows, agents or (), clock=run.env.clock, timeout=timeout
+    )
+    data = [one.as_json() for one in found.agents]
+    lines = [
+        (one["id"], one["loop"] or "-", one["driver"] or "-", one["session"] or "-", one["state"])
+        for one in data
+    ]
+    columns = ("ID", "LOOP", "DRIVER", "SESSION", "STATE")
+    table = Table(columns, lines, "the dock row asks for no agents")
+    warnings = [told for one in found.agents if (told := _caution(one)) is not None]
+    return Result(data, table, found.notices, warnings, found.exit_code)
+
+
+def _caution(agent: StartedAgent) -> Caution | None:
+    """Say why an agent has not started, and what to do."""
+    name = f'agent "{agent.entry.id}"'
+    if agent.missing is not None:
+        text = f"{name} waits since {iso_time(agent.since)}: {agent.missing.message}"
+        return Caution(f"{text}\n  {agent.mend}", "AGENT_WAITING")
+    if agent.fault is None:
+        return None
+    hint = f"\n  {agent.fault.hint}" if agent.fault.hint else ""
+    said = f"{name} failed: {agent.fault.message}{hint}"
+    return Caution(said, agent.fault.code, details=agent.fault.as_json())
 
 
 def _as_json(docking: Docking, index: int, entry: AgentEntry) -> dict[str, Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dshloop.profiles.layers import Layer as PatchLayer
     from dshloop.profiles.layout import Profile
     from dshloop.runs.docking import Docking
+    from dshloop.runs.profile import ProfileRows
 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show what would be written, and change nothing.")
@@ -44,6 +45,17 @@ def named_profile(run: Invocation) -> Profile | None:
     except ProfileNotNamedError:
         return None
     return find_profile(run.places, name)
+
+
+def run_rows(run: Invocation) -> ProfileRows:
+    """Compose the profile that is meant for a run; without one the built-in rows."""
+    from dshloop.runs.profile import ProfileRows, profile_rows
+
+    profile = named_profile(run)
+    if profile is None:
+        return ProfileRows()
+    with user_inbox(run) as inbox:
+        return profile_rows(profile, inbox)
 
 
 @contextmanager

@@ -99,6 +99,12 @@ class AgentWaitingError(FailedError, LoopDockError):
     hint = "Register what is missing, or correct the entry under `agents` of the dock row."
 
 
+class AgentFailedError(FailedError, LoopDockError):
+    """A loop or driver raised something of its own while it made a configured agent."""
+
+    code = "AGENT_FAILED"
+
+
 class LoopsFileInvalidError(FailedError):
     """A loops.yml holds something that is no loop or driver; details name file, line, column."""
 

@@ -20,6 +20,7 @@ class Absent(Enum):
     ABSENT = "absent"
 
 
+JAVASCRIPT = "its config holds !!js, which only dsh can evaluate"
 ABSENT: Final = Absent.ABSENT  # the row has no config, which is not the same as null
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
@@ -128,7 +129,7 @@ def _off(placed: Placed) -> str | None:
         if truthy(disabled):
             return "disabled" if own else f"its group {row.get('id')} is disabled"
     if _has_javascript(placed.row.get("config")):
-        return "its config holds !!js, which only dsh can evaluate"
+        return JAVASCRIPT
     return None
 
 

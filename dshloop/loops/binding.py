@@ -25,6 +25,7 @@ __all__ = [
     "refuse_switch",
     "require_same",
     "stored_binding",
+    "without_bindings",
 ]
 
 EVENT = "agent-preset/selected"
@@ -128,6 +129,19 @@ def binding_data(binding: Binding, preset: str | None) -> dict[str, Any]:
     """Make the data of the event that records a binding; the session's preset stays the same."""
     start = {"agentPreset": preset} if preset else {}
     return {**start, "agentLoopDock": binding.as_json()}
+
+
+def without_bindings(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Give events that record no binding, and all else that they recorded."""
+    found = []
+    for event in events:
+        data = event.get("data")
+        if event.get("type") == EVENT and is_object(data):
+            kept = {key: value for key, value in data.items() if key != "agentLoopDock"}
+            found.append({**event, "data": kept})
+        else:
+            found.append(dict(event))
+    return found
 
 
 def stored_binding(events: object, header_preset: str | None) -> Stored:

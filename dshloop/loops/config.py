@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from dshloop.errors import InvalidConfigError
+from dshloop.loops.javascript import refuse_javascript
 from dshloop.loops.names import ABSENT, as_text, is_name, is_object, is_text
 from dshloop.loops.selection import Route
 
@@ -86,6 +87,7 @@ def read_dock_config(config: object = ABSENT) -> DockConfig:
         return config
     if config is ABSENT:
         return DockConfig()
+    refuse_javascript(config)
     if not is_object(config):
         _refuse("dsh-loop-dock config must be an object", "")
     return DockConfig(

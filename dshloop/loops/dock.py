@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from dshloop.errors import (
-    NotFoundError,
-    SessionUnreadableError,
-)
+from dshloop.errors import DshloopError, FailedError, SessionUnreadableError
 from dshloop.loops.binding import Recorded, read_log
 from dshloop.loops.config import read_dock_config
 from dshloop.loops.contract import require_handle, require_options
@@ -143,7 +140,7 @@ class Dock:
         self._look()
 
     def _look(self) -> None:
-        if self.config.agents:
+        if self.config.agents and self._agent_service is not None:
             self.agents.look()
 
     def _disposer(self, dispose: Disposer) -> Disposer:
@@ -189,15 +186,16 @@ class Dock:
     async def recorded(self, session_id: str, *, force_rebind: bool = False) -> Recorded:
         """Read what a session's log records; nothing where the harness stores no sessions.
 
-        Raises SESSION_UNREADABLE, unless forced to go on, and that there is no such session.
+        Raises SESSION_UNREADABLE, unless forced to go on, and what else our own sessions refuse:
+        that there is no such session, that another process has it.
         """
         if self.sessions is None:
             return Recorded()
         try:
             return read_log(await awaited(self.sessions.inspect(session_id)))
-        except NotFoundError:
-            raise
         except Exception as error:
+            if not _says_unreadable(error):
+                raise
             if not force_rebind:
                 raise _unreadable(session_id, error) from error
             self.warn(f'could not inspect persisted loop selection for "{session_id}": {error}')
@@ -279,12 +277,17 @@ class Dock:
         return setup
 
 
+def _says_unreadable(error: Exception) -> bool:
+    """Whether a log is there and can't be read; what a harness raises counts as that."""
+    ours = isinstance(error, DshloopError)
+    return not ours or isinstance(error, SessionUnreadableError | FailedError)
+
+
 def _unreadable(session_id: str, error: Exception) -> SessionUnreadableError:
+    details = {**getattr(error, "details", {}), "session": session_id, "cause": str(error)}
     return SessionUnreadableError(
         f'the log of session "{session_id}" can\'t be read, so nobody knows what it is bound to: '
         f"{error}",
-        hint="Mend the log first, or begin a new session.",
-        session=session_id,
-        cause=str(error),
-        **getattr(error, "details", {}),
+        hint=getattr(error, "hint", None) or "Mend the log first, or begin a new session.",
+        **details,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dshloop.errors import InvalidConfigError
 from dshloop.loops.dock import Dock
+from dshloop.loops.javascript import refuse_javascript
 from dshloop.loops.names import ABSENT, is_object
 from dshloop.loops.registry import Disposer, Driver
 
@@ -27,6 +28,7 @@ def read_engine_config(config: object = ABSENT) -> EngineConfig:
     """Check and complete the row's config. Raises INVALID_CONFIG."""
     if config is ABSENT or config is None:
         return EngineConfig()
+    refuse_javascript(config)
     if not is_object(config):
         raise InvalidConfigError("headless-driver config must be an object", path="")
     limit = config.get("maxParallelToolCalls", EngineConfig().max_parallel_tool_calls)

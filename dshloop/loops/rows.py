@@ -38,12 +38,16 @@ class DockRows:
         """Give file and line of a path in the dock's config, like ``agents[0].loop``."""
         if self.dock is None:
             return None
+        return self.where_in(self.dock, path)
+
+    def where_in(self, row: Row, path: str) -> str | None:
+        """Give file and line of a path in a row's config, or of what would hold it."""
         steps = _steps(path)
-        place = self.composition.origin(self.dock, ("config", *steps))
+        place = self.composition.origin(row, ("config", *steps))
         while place is None and steps:
             steps = steps[:-1]
-            place = self.composition.origin(self.dock, ("config", *steps))
-        place = place or self.composition.inserted(self.dock)
+            place = self.composition.origin(row, ("config", *steps))
+        place = place or self.composition.inserted(row)
         if place is None:
             return None
         return place.label if place.file is None else f"{place.file}:{place.line}"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from dshloop.loops.binding import Recorded
     from dshloop.loops.dock import Dock
+    from dshloop.loops.selection import Selection
 
 Options = dict[str, Any]
 State = Literal["waiting", "starting", "started", "failed", "dropped"]
@@ -55,8 +56,14 @@ class ConfiguredAgent:
     since: float
     state: State = "waiting"
     missing: Missing | None = None
-    error: str | None = None
+    fault: Exception | None = None
+    session: str | None = None
     handle: Any = field(default=None, repr=False)
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, as text."""
+        return None if self.fault is None else str(self.fault)
 
     def as_json(self) -> dict[str, Any]:
         """Give the status as a program reads it."""
@@ -78,14 +85,25 @@ class WaitingAgents:
     """
 
     def __init__(
-        self, dock: Dock, service: AgentService | None, clock: Callable[[], float] | None
+        self,
+        dock: Dock,
+        service: AgentService | None,
+        clock: Callable[[], float] | None,
+        *,
+        entries: Sequence[AgentEntry] | None = None,
+        find: Callable[[Selection], object] | None = None,
     ) -> None:
+        """Take the config's entries, or only these.
+
+        ``find`` looks elsewhere for a selection's loop and driver before they count as missing,
+        and raises why one that it finds can't be used.
+        """
         self._dock = dock
         self._service = service
+        self._find = find
         now = (clock or time.time)()
-        self.status: list[ConfiguredAgent] = [
-            ConfiguredAgent(entry, now) for entry in dock.config.agents
-        ]
+        wanted = dock.config.agents if entries is None else entries
+        self.status: list[ConfiguredAgent] = [ConfiguredAgent(entry, now) for entry in wanted]
         self._tasks: set[asyncio.Task[None]] = set()
         self._looking = self._look_again = False
 
@@ -108,18 +126,19 @@ class WaitingAgents:
 
     async def settle(self) -> None:
         """Look once more, and wait until everything that could start has started or failed."""
-        import asyncio
-
         await self._look()
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await self.finish()
 
     async def stop(self) -> None:
         """Start nothing more, and wait for what is being started."""
-        import asyncio
-
         for agent in self.waiting:
             agent.state = "dropped"
+        await self.finish()
+
+    async def finish(self) -> None:
+        """Wait for what is being started."""
+        import asyncio
+
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
@@ -169,13 +188,18 @@ class WaitingAgents:
         import asyncio
 
         verb, options = await self._call(agent.entry)
-        agent.missing, recorded = await self._missing(verb, options)
+        try:
+            agent.missing, recorded = await self._missing(verb, options)
+        except DshloopError as fault:
+            self._fail(agent, fault)
+            return
         if agent.missing is not None:
             return
         if self._service is None:
             agent.state = "dropped"
             return
         agent.state = "starting"
+        agent.session = options.get("resumeSessionId") or options["sessionId"]
         self._warn_of_cwd(agent.entry, verb, options, recorded)
         start = self._service.create if verb == "create" else self._service.resume
         self._keep(asyncio.ensure_future(self._start(agent, start, options)))
@@ -186,9 +210,12 @@ class WaitingAgents:
         try:
             agent.handle = await start(options)
             agent.state = "started"
-        except Exception as error:
-            agent.state, agent.error = "failed", str(error)
-            self._dock.warn(f'configured agent "{agent.entry.id}" failed to start: {error}')
+        except Exception as fault:
+            self._fail(agent, fault)
+
+    def _fail(self, agent: ConfiguredAgent, fault: Exception) -> None:
+        agent.state, agent.fault = "failed", fault
+        self._dock.warn(f'configured agent "{agent.entry.id}" failed to start: {fault}')
 
     async def _call(self, entry: AgentEntry) -> tuple[Literal["create", "resume"], Options]:
         """Say how an entry starts."""
@@ -212,7 +239,10 @@ class WaitingAgents:
         return any(_id_of(item) == session_id for item in listed)
 
     async def _missing(self, verb: str, options: Options) -> tuple[Missing | None, Recorded | None]:
-        """Say what a call would lack, by the real selection; any other fault shows at the start."""
+        """Say what a call would lack, by the real selection; most other faults show at the start.
+
+        Raises why a loop or driver that was found can't be used.
+        """
         dock, recorded = self._dock, None
         try:
             if verb == "create":
@@ -220,12 +250,16 @@ class WaitingAgents:
             else:
                 recorded = await dock.recorded(options["resumeSessionId"])
                 selection = dock.select_resume(options, recorded)
-            loop_from = selection.loop_from
+        except DshloopError:
+            return None, recorded  # such as no session, or one that can't be read
+        if self._find is not None:
+            self._find(selection)
+        try:
             dock.resolve(selection)
         except (UnknownLoopError, MissingDriverError) as error:
-            return _missing(error, loop_from), recorded
+            return _missing(error, selection.loop_from), recorded
         except DshloopError:
-            pass  # such as no session, or one that can't be read
+            pass
         return None, recorded
 
     def _warn_of_cwd(

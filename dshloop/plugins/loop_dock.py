@@ -41,7 +41,7 @@ class LoopDock:
         for name, value in VARIABLES.items():
             host.variable(name, value)
         host.provide(SERVICE, dock)
-        if config.agents:
+        if config.agents and host.host.configured_agents:
             host.undo(lambda: _end_agents(dock))
             dock.agents.look()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, require_known, unavailable
 from dshloop.drivers.fake import PingDriver, force_route
-from dshloop.errors import SessionIdError
+from dshloop.errors import SessionIdError, SessionUnreadableError, UnknownLoopError
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
 from dshloop.host.engine import AgentHandle
@@ -19,9 +19,12 @@ from dshloop.loops import binding
 from dshloop.loops.binding import Binding
 from dshloop.loops.selection import Selection
 from dshloop.paths import Places
+from dshloop.runs.foreign import owner_hint
+from dshloop.runs.making import made
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.stored import StoredSessions
+from dshloop.sessions.log import SessionLog
 from dshloop.sessions.naming import encode_id, uuid7
 from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
@@ -36,6 +39,7 @@ class RunOptions:
 
     ``resume`` is ``last``, an id or the beginning of one; without it a new session begins, named
     ``session_id`` if given. ``driver`` is a name as typed; ``loop`` and ``preset`` are ids.
+    With ``force_rebind`` a log that can't be read is gone on with in a new session, bound anew.
     ``script`` is what the fake driver says.
     """
 
@@ -46,6 +50,7 @@ class RunOptions:
     preset: str | None = None
     session_id: str | None = None
     resume: str | None = None
+    force_rebind: bool = False
     script: Script | None = None
     rows: ProfileRows = field(default_factory=ProfileRows)
 
@@ -165,21 +170,35 @@ class _Opening:
         if self.options.preset is not None:
             self.process.presets.rows(self.options.preset)
             meta["agentPreset"] = self.options.preset
-        made = {"sessionId": session_id, "meta": meta, **self._asked(choice)}
-        self._require_answer(self.process.dock.select_create(made), choice)
-        return self._routed(await self.process.host.agent_service.create(made), choice)
+        asked = {"sessionId": session_id, "meta": meta, **self._asked(choice)}
+        self._require_answer(self.process.dock.select_create(asked), choice)
+        return self._routed(await made(self.process.host.agent_service.create(asked)), choice)
 
     async def resume(self, _clock: Clock) -> AgentHandle:
         """Make an agent that goes on with a stored session."""
         assert self.options.resume is not None
         dock = self.process.dock
-        log = self.sessions.inspect(self.options.resume)
+        log = self._log(self.options.resume)
         typed = None if self.options.driver is None else choose(self.options.driver)
         recorded = await dock.recorded(log.header.id)
         choice = typed or _as_before(recorded.binding, log.events)
         asked = {"resumeSessionId": log.header.id, **self._asked(typed)}
         self._require_answer(dock.select_resume(asked, recorded), choice)
-        return self._routed(await self.process.host.agent_service.resume(asked), choice)
+        return self._routed(await made(self.process.host.agent_service.resume(asked)), choice)
+
+    def _log(self, name: str) -> SessionLog:
+        """Open the session, or a new one in the place of one that can't be read, if forced."""
+        try:
+            return self.sessions.inspect(name)
+        except SessionUnreadableError as fault:
+            if not self.options.force_rebind:
+                raise
+            log = self.sessions.rebind(name)
+            self.process.host.warn(
+                f'session "{fault.details["session"]}" stays as it is ({fault.message}); session '
+                f'"{log.header.id}" goes on with its first {log.stored} events'
+            )
+            return log
 
     def _asked(self, choice: Choice | None) -> Mapping[str, Any]:
         """Give what both ways of opening ask the dock for."""
@@ -198,8 +217,13 @@ class _Opening:
         Raises DRIVER_UNAVAILABLE, what the dock raises, and why a registered loop or driver
         can't be loaded.
         """
-        self.process.loops.require(selection)
-        resolved = self.process.dock.resolve(selection)
+        try:
+            self.process.loops.require(selection)
+            resolved = self.process.dock.resolve(selection)
+        except UnknownLoopError as error:
+            rows, drivers = self.options.rows.dock_rows, self.process.dock.drivers.names
+            error.hint = owner_hint(selection.loop, rows, drivers, selection.source) or error.hint
+            raise
         tied = choice.provider if choice is not None else None
         if resolved.driver != DEFAULT or tied is not None:
             return

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from dshloop.errors import DshloopError
 from dshloop.loops.binding import Binding, read_binding
 from dshloop.loops.check import DockFinding, Surroundings, check_config
+from dshloop.loops.engine_row import read_engine_config
 from dshloop.loops.names import ABSENT, is_object
 from dshloop.loops.settings_default import KEY, NAMESPACE
 from dshloop.paths import Places
 from dshloop.runs.docking import Docking
+from dshloop.runs.foreign import way_on
 from dshloop.sessions.catalog import find_id
 from dshloop.transcripts.dsh import read_transcript
 
@@ -126,7 +128,7 @@ def _foreign(docking: Docking) -> Iterator[Located]:
                 "warning",
                 path,
                 f'{path} names loop "{loop}", which {foreign[loop]} registers in JavaScript',
-                "dshloop can't run it itself: use --driver dsh.",
+                f"dshloop can't run it itself: {way_on(docking.drivers, routed=True)}.",
                 rows.where(path),
             )
 
@@ -160,21 +162,26 @@ def _strategies(docking: Docking) -> Iterator[Located]:
 
 
 def _engine(docking: Docking) -> Iterator[Located]:
-    """Find a fakeDriver that looks as if it were on."""
+    """Find an engine row that can't be read, and a fakeDriver that looks as if it were on."""
     rows = docking.rows
     engine = rows.engine if rows is not None else None
     config: Any = engine.get("config", ABSENT) if engine is not None else None
-    if not isinstance(config, Mapping) or rows is None or engine is None:
+    if rows is None or engine is None:
         return
-    value = config.get("fakeDriver")
+    try:
+        read_engine_config(config)
+    except DshloopError as fault:
+        path = str(fault.details.get("path", ""))
+        where = rows.where_in(engine, path)
+        yield Located(fault.code, "error", path, fault.message, fault.hint or "", where)
+        return
+    value = config.get("fakeDriver") if is_object(config) else None
     if value is not True and value is not False and value is not None:
-        place = rows.composition.origin(engine, ("config", "fakeDriver"))
-        where = f"{place.file}:{place.line}" if place is not None and place.file else None
         yield Located(
             "FAKE_DRIVER_OFF",
             "warning",
             "fakeDriver",
             f"fakeDriver is {value!r}, and only true switches the fake driver on",
             f"dshloop profile set {engine.get('id')}.fakeDriver true",
-            where,
+            rows.where_in(engine, "fakeDriver"),
         )

@@ -108,6 +108,8 @@ def read_docking(
     loops, drivers = _known(file, engine, packages)
     settings = DshSettings(places)
     dock, fault = _build(config, settings, sessions)
+    if fault is not None and rows is not None:
+        fault = _located(fault, rows.where(str(fault.details.get("path", ""))))
     for loop in loops.values():
         if loop.value is not None:
             dock.register(loop.value)
@@ -168,7 +170,8 @@ def _engine(rows: DockRows | None) -> tuple[EngineConfig | None, DshloopError | 
     try:
         return read_engine_config(rows.engine.get("config", ABSENT)), None
     except DshloopError as fault:
-        return EngineConfig(), fault
+        where = rows.where_in(rows.engine, str(fault.details.get("path", "")))
+        return EngineConfig(), _located(fault, where)
 
 
 def _build(config: Any, settings: DshSettings, sessions: Any) -> tuple[Dock, DshloopError | None]:
@@ -209,6 +212,15 @@ def _require(
         **{kind: name},
         available=sorted(known),
     )
+
+
+def _located(fault: DshloopError, where: str | None) -> DshloopError:
+    """Say where the fault of a row is written, as the host does."""
+    file, _, line = (where or "").rpartition(":")
+    if not file or not line.isdecimal():
+        return fault
+    details = {**fault.details, "file": file, "line": int(line)}
+    return type(fault)(f"{where}: {fault.message}", hint=fault.hint, **details)
 
 
 def _setting_place(settings: DshSettings) -> str:

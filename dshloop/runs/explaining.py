@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from dshloop.loops.engine_row import FAKE_DRIVER
 from dshloop.loops.explanation import Explanation, explain_create, explain_recorded
 from dshloop.paths import Places
 from dshloop.runs.docking import Docking
-from dshloop.runs.stored import StoredSessions
-from dshloop.sessions.catalog import find
+from dshloop.runs.foreign import owner_hint
+from dshloop.runs.stored import StoredSessions, unreadable, whole_of
+from dshloop.sessions.catalog import Entry, find
 from dshloop.sessions.log import SessionLog, require_writable
 from dshloop.transcripts.dsh import read_transcript
 
@@ -28,6 +29,7 @@ class Question:
     loop: str | None = None
     driver: str | None = None
     resume: bool = False
+    force_rebind: bool = False
 
     def options(self, session: str | None) -> dict[str, Any]:
         """Give the options of the create or resume."""
@@ -52,12 +54,14 @@ def explain(docking: Docking, question: Question, places: Places, cwd: Path) -> 
         options = question.options(question.session)
         found = explain_create(docking.dock, options, docking.places)
     else:
-        session, recorded = recorded_in(places, question.session or "last", cwd)
+        name = question.session or "last"
+        session, recorded, noted = recorded_in(places, name, cwd, force=question.force_rebind)
         options = question.options(session)
         changed = _changed_at(docking)
         found = explain_recorded(
             docking.dock, options, recorded, docking.places, config_changed_at=changed
         )
+        found = replace(found, notices=(*noted, *found.notices))
     _mend(docking, found)
     return found
 
@@ -67,9 +71,26 @@ def lacks_something(found: Explanation) -> bool:
     return isinstance(found.conflict, UnknownLoopError | MissingDriverError)
 
 
-def recorded_in(places: Places, name: str, cwd: Path) -> tuple[str, Recorded]:
-    """Read what a stored session records; raises as `explain`."""
+def recorded_in(
+    places: Places, name: str, cwd: Path, *, force: bool = False
+) -> tuple[str, Recorded, tuple[str, ...]]:
+    """Read what a stored session records, and what is to be told; raises as `explain`.
+
+    With ``force`` a log that can't be read records no binding.
+    """
     entry = find(places, name, cwd)
+    try:
+        return entry.id, _recorded(entry), ()
+    except SessionUnreadableError as fault:
+        if not force:
+            raise unreadable(entry, fault) from None
+        whole = whole_of(entry)
+        told = f"the log can't be read, so it is bound anew: {fault.message}"
+        meta = {"agentPreset": whole.preset, "cwd": whole.cwd}
+        return entry.id, read_log({"meta": meta, "events": whole.events}), (told,)
+
+
+def _recorded(entry: Entry) -> Recorded:
     read = read_transcript(entry.path)
     if entry.home == "dshloop":
         require_writable(read)
@@ -78,7 +99,7 @@ def recorded_in(places: Places, name: str, cwd: Path) -> tuple[str, Recorded]:
             f"the header of {shown(entry.path)} can't be read", file=shown(entry.path)
         )
     meta = {"agentPreset": read.header.agent_preset, "cwd": read.header.cwd}
-    return entry.id, read_log({"meta": meta, "events": read.events})
+    return read_log({"meta": meta, "events": read.events})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +162,9 @@ def _changed_at(docking: Docking) -> float | None:
 def _mend(docking: Docking, found: Explanation) -> None:
     """Say what mends a loop or driver that is missing, where this profile knows more."""
     conflict, rows = found.conflict, docking.rows
-    if isinstance(conflict, UnknownLoopError) and rows is not None:
-        owner = rows.foreign_loops().get(str(conflict.details.get("loop")))
-        authors = [owner] if owner else rows.authors()
-        if authors:
-            may = "registers" if owner else "may register"
-            conflict.hint = (
-                f"{' and '.join(authors)} {may} it, in JavaScript: run it with --driver dsh."
-            )
+    if isinstance(conflict, UnknownLoopError):
+        loop = conflict.details.get("loop")
+        conflict.hint = owner_hint(loop, rows, docking.drivers, found.source) or conflict.hint
     if isinstance(conflict, MissingDriverError) and conflict.details["driver"] == FAKE_DRIVER:
         row = rows.engine.get("id") if rows is not None and rows.engine is not None else None
         if row is not None:

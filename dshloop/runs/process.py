@@ -64,15 +64,14 @@ async def start_process(
     sessions: StoredSessions,
     rows: ProfileRows,
     *,
-    configured_agents: bool = False,
     on_warning: Callable[[str], object] | None = None,
 ) -> Process:
-    """Run the rows of a profile; with ``configured_agents`` those of the dock's config too.
+    """Run the rows of a profile; the agents of the dock's config are `runs.agents`'.
 
     Raises what starting a row raises (ROW_FAILED, ROW_CONFIG_INVALID, INVALID_CONFIG …), and
     AGENT_FACTORY_MISSING when no dock runs in the end.
     """
-    host = Host(sessions, on_warning=on_warning, configured_agents=configured_agents)
+    host = Host(sessions, on_warning=on_warning, configured_agents=False)
     host.presets = presets = HostPresets(host, places.dsh_home, find_plugin)
     host.provide(PRESETS, presets)
     host.provide(SESSIONS, sessions)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dshloop.host.rows import HostRow, host_rows
+from dshloop.host.rows import JAVASCRIPT, HostRow, host_rows
 from dshloop.plugins.built_in import ROWS, completed
 
 if TYPE_CHECKING:
     from dshloop.loops.loops_file import LoopsFile
+    from dshloop.loops.rows import DockRows
+    from dshloop.profiles.compose import Composition
     from dshloop.profiles.inbox.source import Inbox
     from dshloop.profiles.layout import Profile
 
@@ -22,6 +24,14 @@ class ProfileRows:
     profile: str | None = None
     notices: tuple[str, ...] = ()
     file: LoopsFile | None = None
+    composition: Composition | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def dock_rows(self) -> DockRows | None:
+        """The rows that matter to the dock; None without a profile."""
+        from dshloop.loops.rows import dock_rows
+
+        return None if self.composition is None else dock_rows(self.composition)
 
 
 def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:
@@ -35,10 +45,19 @@ def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:
 
     stack = stack_layers(profile, inbox=inbox)
     composition = compose(stack.layers)
-    done = completed(host_rows(composition))
+    done = completed([_refusing(row) for row in host_rows(composition)])
     notices = [skipped.line.removeprefix("dsh: ") for skipped in stack.skipped]
     if done.added:
         names = " and ".join(row.name for row in done.added)
         notices.append(f"profile {profile.name} has no loop dock: {names} added in memory")
     file = read_loops_file(profile.folder / NAME)
-    return ProfileRows(done.rows, profile.name, tuple(notices), file)
+    return ProfileRows(done.rows, profile.name, tuple(notices), file, composition)
+
+
+def _refusing(row: HostRow) -> HostRow:
+    """Have a dock or engine row whose config only dsh can evaluate say so when it starts.
+
+    Left out, it would be replaced by ours, whose routes are others.
+    """
+    ours = row.name in (each.name for each in ROWS)
+    return replace(row, off=None) if ours and row.off == JAVASCRIPT else row

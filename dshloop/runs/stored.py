@@ -5,13 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 
-from dshloop.errors import SessionExistsError, SessionReadOnlyError
+from dshloop.errors import SessionExistsError, SessionReadOnlyError, SessionUnreadableError
 from dshloop.files import shown
+from dshloop.loops.binding import without_bindings
 from dshloop.paths import Places
-from dshloop.sessions.catalog import entries, find, find_id
+from dshloop.sessions.catalog import Entry, entries, find, find_id
 from dshloop.sessions.log import SessionLog
+from dshloop.sessions.naming import uuid7
 from dshloop.sessions.session import Clock
+from dshloop.transcripts.dsh import read_transcript
+from dshloop.transcripts.vocabulary import V0, Event
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What is whole of a log that can't be gone on with; its bindings count for nothing."""
+
+    events: Sequence[Event] = ()
+    cwd: str | None = None
+    preset: str | None = None
+
+
+def whole_of(entry: Entry) -> Whole:
+    """Read what is whole: the events before the first that is refused, if the format is ours."""
+    try:
+        read = read_transcript(entry.path)
+    except SessionUnreadableError:
+        return Whole()
+    header, refusal = read.header, read.refusal
+    events = read.events if read.version == V0 else []
+    if refusal is not None and refusal.seq is not None:
+        events = events[: refusal.seq]
+    if header is None:
+        return Whole(without_bindings(events))
+    return Whole(without_bindings(events), header.cwd, header.agent_preset)
+
+
+def unreadable(entry: Entry, fault: SessionUnreadableError) -> SessionUnreadableError:
+    """Say which session it is, and how to go on without what can't be read."""
+    hint = fault.hint or f"See what is whole with: dshloop session show {shown(entry.path)}"
+    way_on = f"dshloop session run --resume {quote(entry.id)} --force-rebind"
+    details = {**fault.details, "session": entry.id}
+    return SessionUnreadableError(
+        fault.message, hint=f"{hint}\nGo on with that in a new session: {way_on}", **details
+    )
 
 
 @dataclass(slots=True)
@@ -57,7 +96,30 @@ class StoredSessions:
                 session=entry.id,
                 file=shown(entry.path),
             )
-        log = SessionLog.open(entry.path, clock=self.clock, command=self.command)
+        try:
+            log = SessionLog.open(entry.path, clock=self.clock, command=self.command)
+        except SessionUnreadableError as fault:
+            raise unreadable(entry, fault) from None
+        self._opened[log.header.id] = log
+        return log
+
+    def rebind(self, name: str) -> SessionLog:
+        """Begin a session with what is whole of an unreadable one, which stays as it is.
+
+        The new one records no binding yet. `resume` gives it. Raises as `inspect`.
+        """
+        entry = find(self.places, name, self.cwd)
+        whole = whole_of(entry)
+        log = SessionLog.continuing(
+            self.places.sessions,
+            uuid7(self.clock()),
+            whole.events,
+            cwd=whole.cwd or str(self.cwd),
+            clock=self.clock,
+            command=self.command,
+            agent_preset=whole.preset,
+            parent_session=entry.id,
+        )
         self._opened[log.header.id] = log
         return log
 

@@ -25,7 +25,9 @@ from dshloop.paths import private_folder
 from dshloop.sessions.events import encode_line, new_header
 from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
 from dshloop.sessions.session import Clock, EventList
+from dshloop.transcripts.closers import closers_of
 from dshloop.transcripts.dsh import Transcript, read_transcript
+from dshloop.transcripts.header import read_header
 from dshloop.transcripts.vocabulary import V0, Event
 
 
@@ -81,6 +83,35 @@ class SessionLog(EventList):
         return log
 
     @classmethod
+    def continuing(
+        cls,
+        root: Path,
+        session_id: str,
+        events: Sequence[Event],
+        *,
+        cwd: str | None,
+        clock: Clock,
+        command: str,
+        agent_preset: str | None = None,
+        parent_session: str | None = None,
+    ) -> SessionLog:
+        """Begin a session that goes on behind events of another one; raises as `create`.
+
+        A turn that they leave open is closed. The file comes with the first new event.
+        """
+        log = cls.create(
+            root, session_id, cwd=cwd, clock=clock, command=command, agent_preset=agent_preset
+        )
+        if parent_session is not None:
+            header = {**log.header.raw, "parentSession": parent_session}
+            log.header, log._pending = read_header(header), encode_line(header)
+        closing = closers_of(events, V0)
+        log.events = [*events, *closing]
+        log.resumed, log.stored = bool(events), len(events)
+        log._pending += b"".join(map(encode_line, log.events))
+        return log
+
+    @classmethod
     def open(cls, path: Path, *, clock: Clock, command: str, wait: float = 0.0) -> SessionLog:
         """Open a log of ours to go on with it; holds its lock until `close`.
 
@@ -131,6 +162,12 @@ class SessionLog(EventList):
         self._pending = lines if later else b""
         self.events.append(event)
         return event
+
+    def keep(self) -> None:
+        """Write what was added for later now; a session that is new is then there."""
+        if self._pending:
+            self._store(self._pending)
+            self._pending = b""
 
     def flush(self) -> None:
         """Wait until the disk has everything appended so far."""

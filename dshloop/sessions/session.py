@@ -35,6 +35,10 @@ class Session(Protocol):
         """Add one event and give it back; one for ``later`` is kept with the next other one."""
         ...
 
+    def keep(self) -> None:
+        """Write what was added for later now, without waiting for another event."""
+        ...
+
     def flush(self) -> None:
         """Make everything appended so far last."""
         ...
@@ -87,6 +91,9 @@ class MemoryLog(EventList):
         event = self._next_event(kind, data, surface_op, sources)
         self.events.append(event)
         return event
+
+    def keep(self) -> None:
+        """Do nothing: there is no disk."""
 
     def flush(self) -> None:
         """Do nothing: there is no disk."""

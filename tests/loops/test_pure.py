@@ -25,7 +25,7 @@ from dshloop.loops.registry import DriverRegistry, LoopRegistry, read_loop
 from dshloop.loops.selection import Route, Selection, select_create, select_resume
 from tests.loops.stand_ins import Maker
 
-PURE = ("registry", "config", "selection", "binding", "names")
+PURE = ("registry", "config", "selection", "binding", "names", "javascript")
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,5}", fullmatch=True)
 
 

@@ -72,6 +72,10 @@ def explain(
     resume: Annotated[
         bool, typer.Option("--resume", help="Explain going on with the stored session.")
     ] = False,
+    force_rebind: Annotated[
+        bool,
+        typer.Option("--force-rebind", help="With --resume: as if a damaged log recorded nothing."),
+    ] = False,
 ) -> Result[dict[str, Any]]:
     """Show which loop and driver a session gets: every candidate in order, and who wins.
 
@@ -84,7 +88,9 @@ def explain(
     run = invocation(ctx)
     if resume and preset is not None:
         raise UsageError("--preset is for a new session: a stored one records its own")
-    question = Question(session, preset, loop, _driver(driver), resume)
+    if force_rebind and not resume:
+        raise UsageError("--force-rebind is for --resume")
+    question = Question(session, preset, loop, _driver(driver), resume, force_rebind)
 
     def answer(docking: Docking) -> Explanation:
         return explain_question(docking, question, run.places, run.env.cwd)

@@ -136,6 +136,7 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
     Raises UNKNOWN_LOOP, UNKNOWN_DRIVER and, for a driver on a driver loop, INVALID_CONFIG.
     """
     from dshloop.cli.profile.common import meant
+    from dshloop.runs.foreign import way_on
 
     meant(run, None)  # writers need a profile
     if force:
@@ -144,7 +145,8 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
         foreign = docking.rows.foreign_loops() if docking.rows is not None else {}
         if route.loop in foreign and route.loop not in docking.loops:
             text = f'{foreign[route.loop]} registers loop "{route.loop}" in JavaScript'
-            return [Caution(f"{text}: run it with --driver dsh", "FOREIGN_LOOP")]
+            way = way_on(docking.drivers, routed=True)
+            return [Caution(f"{text}: {way}", "FOREIGN_LOOP")]
         loop = docking.require_loop(route.loop).value
         if route.driver is not None:
             docking.require_driver(route.driver)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.dock_complete import loop_ids, runnable_drivers
+from dshloop.cli.docked import run_rows
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import ProfileCommand, invocation
 from dshloop.cli.session.common import app, session_ids
@@ -16,7 +17,6 @@ from dshloop.result import Caution, End, Result, Stream
 
 if TYPE_CHECKING:
     from dshloop.runs.conversation import RunOptions
-    from dshloop.runs.profile import ProfileRows
     from dshloop.runs.prompts import Format
     from dshloop.runs.run import Ended, Record
 
@@ -70,6 +70,13 @@ def run(
         bool, typer.Option("--stdin", help="Read standard input behind the PROMPT.")
     ] = False,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Work in this folder.")] = None,
+    force_rebind: Annotated[
+        bool,
+        typer.Option(
+            "--force-rebind",
+            help="Go on with a session whose log is damaged: in a new one, bound anew.",
+        ),
+    ] = False,
 ) -> Stream | Result[Any]:
     """Talk to an agent: one prompt, piped prompts, or a conversation on a terminal.
 
@@ -78,8 +85,17 @@ def run(
     built-in one is used: a loop dock, and the drivers that need no model.
     """
     invoked = invocation(ctx)
+    if force_rebind and resume is None:
+        raise UsageError("--force-rebind is for a session that --resume continues")
     options = _options(
-        invoked, cwd, driver=driver, loop=loop, preset=preset, session_id=session_id, resume=resume
+        invoked,
+        cwd,
+        force_rebind,
+        driver=driver,
+        loop=loop,
+        preset=preset,
+        session_id=session_id,
+        resume=resume,
     )
     options = _scripted(invoked, options, script)
     kind = _format(input_format)
@@ -98,7 +114,9 @@ def run(
 # --- run -----------------------------------------------------------------------------------------
 
 
-def _options(invoked: Invocation, cwd: str | None, **given: str | None) -> RunOptions:
+def _options(
+    invoked: Invocation, cwd: str | None, force_rebind: bool, **given: str | None
+) -> RunOptions:
     from dshloop.runs.conversation import RunOptions
 
     if given["resume"] is not None:
@@ -120,7 +138,8 @@ def _options(invoked: Invocation, cwd: str | None, **given: str | None) -> RunOp
         preset=given["preset"],
         session_id=given["session_id"],
         resume=given["resume"],
-        rows=_rows(invoked),
+        force_rebind=force_rebind,
+        rows=run_rows(invoked),
     )
 
 
@@ -139,22 +158,6 @@ def _scripted(invoked: Invocation, options: RunOptions, script: str | None) -> R
         raise UsageError(f"--script is for the fake driver, not for {driver}", option="--script")
     path = absolute(script, invoked.env.cwd, invoked.env.variables)
     return replace(options, driver=driver, script=read_script(path))
-
-
-def _rows(invoked: Invocation) -> ProfileRows:
-    """Compose the profile that is meant; without one the built-in rows."""
-    from dshloop.runs.profile import ProfileRows, profile_rows
-
-    name = invoked.profile or invoked.env.variables.get("DSHLOOP_PROFILE")
-    name = name or invoked.config.get("profile")
-    if not name:
-        return ProfileRows()
-    from dshloop.cli.inbox import user_inbox
-    from dshloop.profiles.layout import check_name, find_profile
-
-    profile = find_profile(invoked.places, check_name(name))
-    with user_inbox(invoked) as inbox:
-        return profile_rows(profile, inbox)
 
 
 def _format(name: str) -> Format:

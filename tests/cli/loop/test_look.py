@@ -70,6 +70,14 @@ def test_a_loop_of_a_javascript_row_is_named(docked: Path) -> None:
     assert found["conflict"]["code"] == "UNKNOWN_LOOP"
     assert "row pack (their-pack) registers it" in found["conflict"]["hint"]
     assert "--driver dsh" in found["conflict"]["hint"]
+    ran = dshloop("session", "run", "hi", "--preset", "code", "--driver", "fake", "--json")
+    assert (ran.code, ran.error["hint"]) == (3, found["conflict"]["hint"])
+    asked = dshloop("loop", "explain", "--loop", "theirs", "--json").json
+    assert "row pack (their-pack) registers it" in asked["conflict"]["hint"]
+    assert "--driver" not in asked["conflict"]["hint"]
+    (docked.parent / "loops.yml").write_text("drivers: {dsh: cli_loops:Driver}\n")
+    asked = dshloop("loop", "explain", "--loop", "theirs", "--json").json
+    assert "--driver dsh" in asked["conflict"]["hint"]
     ran = dshloop("loop", "check", "--json")
     assert ran.code == 0
     assert [one["code"] for one in ran.json] == ["FOREIGN_LOOP"]
@@ -104,6 +112,40 @@ def test_a_config_that_can_not_be_used_is_one_finding_and_explain_refuses(docked
     assert [(one["code"], one["line"]) for one in ran.json] == [("INVALID_CONFIG", 7)]
     assert dshloop("loop", "explain", "--json").error["code"] == "INVALID_CONFIG"
     assert dshloop("loop", "list").code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "line"),
+    [
+        ("{code: standard}", "!!js process.env.ROUTES", "presetLoops", 7),
+        ("id: first", "{id: first, model: !!js m}", "agents[0].model", 9),
+        ("{fakeDriver: true}", "{maxParallelToolCalls: !!js n}", "maxParallelToolCalls", 10),
+        ("{fakeDriver: true}", "{fakeDriver: !!js 'true'}", "fakeDriver", 10),
+        ("{fakeDriver: true}", "{maxParallelToolCalls: 0}", "maxParallelToolCalls", 10),
+        ("{fakeDriver: true}", "[1]", "", 10),
+    ],
+)
+def test_a_config_that_can_not_be_known_here_binds_no_session(
+    docked: Path, old: str, new: str, path: str, line: int
+) -> None:
+    docked.write_text(docked.read_text().replace(old, new))
+    ran = dshloop("loop", "check", "--json")
+    assert ran.code == 1
+    (finding,) = ran.json
+    assert (finding["code"], finding["path"]) == ("INVALID_CONFIG", path)
+    assert (finding["file"], finding["line"]) == (str(docked), line)
+    commands = (
+        ("loop", "explain"),
+        ("session", "run", "hi", "--driver", "fake", "--session-id", "s1"),
+        ("agent", "start"),
+    )
+    for words in commands:
+        refused = dshloop(*words, "--json")
+        assert (refused.code, refused.error["code"]) == (1, "INVALID_CONFIG"), words
+        assert f"{docked}:{line}" in refused.error["message"], words
+        assert refused.error["details"]["line"] == line
+        assert ("JavaScript" in refused.error["message"]) == ("!!js" in new)
+    assert dshloop("session", "show", "s1").code == 3
 
 
 def test_a_wrong_loops_file_is_one_clear_error(docked: Path) -> None:
