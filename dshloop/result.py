@@ -35,6 +35,12 @@ class Document(NamedTuple):
 View = str | Table | Document
 
 
+class Lines(NamedTuple):
+    """An answer that is a JSON value a line instead of one array (``--format jsonl``)."""
+
+    values: Sequence[Any]
+
+
 class Caution(NamedTuple):
     """A warning: it goes to stderr, and as ``{"warning": …}`` there with --json --verbose.
 

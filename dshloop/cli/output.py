@@ -11,7 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.environment import Environment
 from dshloop.errors import DshloopError, ExitCode, OutputFailedError
 from dshloop.json_text import json_text
-from dshloop.result import Caution, Document, End, Result, Stream, Table, View
+from dshloop.result import Caution, Document, End, Lines, Result, Stream, Table, View
 from dshloop.terminal import visible
 
 SCHEMA = 1
@@ -34,7 +34,9 @@ class Output:
         self._warnings([*self.recovered, *result.warnings])
         with _answering():
             if self.json:
-                _write_utf8(self.env.stdout, json_text(result.data) + "\n")
+                data = result.data
+                values = data.values if isinstance(data, Lines) else (data,)
+                _write_utf8(self.env.stdout, "".join(json_text(one) + "\n" for one in values))
             else:
                 self._view(result.view)
             self.env.stdout.flush()

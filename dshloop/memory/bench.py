@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -167,6 +167,6 @@ def _is(hit: Hit, expected: str) -> bool:
     return expected.casefold() in f"{entry.title}\n{entry.content}".casefold()
 
 
-def _share(flags: Any) -> float:
+def _share(flags: Iterable[bool]) -> float:
     listed = [*flags]
     return sum(listed) / len(listed)

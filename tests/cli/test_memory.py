@@ -193,12 +193,19 @@ def test_an_ambiguous_id_lists_the_candidates() -> None:
 def test_forget_reports_what_it_did() -> None:
     one, two, three = remember("one"), remember("two"), remember("three")
     ran = dshloop("memory", "forget", one, "--dry-run", "--json")
-    assert ran.json == {"deleted": 0, "dry_run": True, "ids": [one], "missing": []}
+    assert ran.json == {
+        "deleted": 0,
+        "dry_run": True,
+        "memories": 1,
+        "observations": 0,
+        "ids": [one],
+        "missing": [],
+    }
     ran = dshloop("memory", "forget", one, two)
     assert (ran.code, ran.out.splitlines()[0]) == (0, "forgot 2 memories")
     ran = dshloop("memory", "forget", one, three, "--json")
     assert ran.code == 3
-    assert ran.json == {"deleted": 1, "dry_run": False, "ids": [three], "missing": [one]}
+    assert (ran.json["deleted"], ran.json["ids"], ran.json["missing"]) == (1, [three], [one])
     ran = dshloop("memory", "forget", one, "--json")
     assert (ran.code, ran.out, ran.error["code"]) == (3, "", "MEMORY_NOT_FOUND")
     assert dshloop("memory", "list", "--json").json == []

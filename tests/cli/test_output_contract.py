@@ -134,7 +134,7 @@ def test_tables_fit_the_terminal(width: int) -> None:
 def test_a_terminal_too_narrow_for_columns_gets_a_line_for_each_cell(width: int) -> None:
     dshloop("memory", "remember", "apples", "--project", "p")
     ran = dshloop("memory", "list", tty=True, variables={"COLUMNS": str(width)})
-    assert [line.split() for line in ran.out.splitlines()][1:] == [
+    assert [line.split() for line in ran.out.splitlines()][2:] == [
         ["TYPE", "fact"],
         ["PROJECT", "p"],
         ["TITLE", "apples"],

@@ -50,7 +50,7 @@ def test_a_bare_list_is_enough() -> None:
         ("- query: a\n  expect: b\n  k: true", "3:3", "whole number"),
         ("- query: a\n  expect: b\n  k: 1001", "3:3", "whole number"),
         ("- query: a\n  expect: b\n  wants: 1", "3:3", "wants is no key"),
-        ("- id: x\n  query: a\n  expect: b\n- id: x\n  query: a\n  expect: b", "4:3", "two questions"),
+        ("- {id: x, query: a, expect: b}\n- {id: x, query: b, expect: b}", "2:3", "two questions"),
         ("- {id: '2', query: a, expect: b}\n- {query: a, expect: b}", "2:3", "two questions"),
         ("limit: 3\nquestions: [{query: a, expect: b}]", "1:1", "limit is no key"),
     ],

@@ -1,0 +1,253 @@
+"""What the verbs of `dshloop memory` share: their options, the store, and how it is opened.
+
+The options that many verbs have are not parameters of their functions. A verb takes them by its
+class (`StoreVerb`, `FilterVerb`, ...) and reads them by `opened`, `filters` and `form`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperOption
+
+from dshloop.cli.invocation import Invocation
+from dshloop.cli.memory import complete
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.errors import UsageError
+from dshloop.result import Caution
+
+if TYPE_CHECKING:
+    from dshloop.memory.store import Filters, MemoryStore
+
+FORMATS = ("text", "json", "jsonl", "md")
+_KEPT = "dshloop.memory"
+
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show at most N.")]
+Offset = Annotated[int, typer.Option("--offset", min=0, metavar="N", help="Leave out the first N.")]
+Count = Annotated[bool, typer.Option("--count", help="Print only how many there are.")]
+Semantic = Annotated[
+    bool | None,
+    typer.Option("--semantic/--lexical", help="Search by meaning too, or by words only."),
+]
+AllowSecrets = Annotated[
+    bool, typer.Option("--allow-secrets", help="Keep what looks like a secret.")
+]
+Id = typer.Argument(metavar="ID", help="The id, or its beginning.", autocompletion=complete.ids)
+
+
+def number(value: float | None) -> float | None:
+    """Refuse NaN, which no range keeps out."""
+    if value is not None and value != value:
+        raise typer.BadParameter("it is not a number")
+    return value
+
+
+MinScore = Annotated[
+    float | None,
+    typer.Option(
+        "--min-score",
+        min=0.0,
+        max=1.0,
+        metavar="SCORE",
+        callback=number,
+        help="Leave out hits that score lower; 0 shows all.",
+    ),
+]
+
+
+def module_app() -> typer.Typer:
+    """Make the app on which a module of this package registers its verbs."""
+    return new_app("memory", "")
+
+
+class StoreVerb(Command):
+    """A verb that opens a store."""
+
+    sets: Sequence[str] = ("store",)
+
+    def __init__(self, name: str | None, **attrs: Any) -> None:
+        params = [*(attrs.pop("params", None) or []), *_options(self.sets)]
+        super().__init__(name, params=params, **attrs)
+
+
+class ShowVerb(StoreVerb):
+    """A verb that shows entries."""
+
+    sets = ("format", "store")
+
+
+class FilterVerb(StoreVerb):
+    """A verb that works on the entries which pass filters."""
+
+    sets = ("filters", "store")
+
+
+class ListVerb(StoreVerb):
+    """A verb that lists the entries which pass filters."""
+
+    sets = ("filters", "format", "store")
+
+
+def _options(sets: Sequence[str]) -> Iterator[TyperOption]:
+    if "filters" in sets:
+        yield from _filter_options()
+    if "format" in sets:
+        text = "How it is printed: text, json, jsonl or md."
+        yield _value("--format", "FORMAT", text, complete.formats)
+        yield _flag("--brief", "Print a line for each.")
+        yield _flag("--full", "Print whole texts.")
+    yield _value("--store", "NAME", "The store instead of $DSHLOOP_STORE.", complete.stores)
+    yield _flag("--readonly", "Open the store for reading only.")
+
+
+def _filter_options() -> Iterator[TyperOption]:
+    yield _value("--project", "NAME", "Of this project; . is the current one.", complete.projects)
+    yield _value("--agent", "NAME", "Of this agent.", complete.agents)
+    yield _value("--type", "TYPE", "Of this type, e.g. fact or bug.", complete.types)
+    yield _value("--concept", "WORD", "With this concept.", complete.concepts)
+    text = "About this file: a path, or its end."
+    yield _value("--file", "PATH", text, complete.files, "--file-ref")
+    yield _value("--session", "ID", "From this session.", complete.sessions)
+    yield _value("--since", "WHEN", "From then on: 2026-01-31, 24h, 7d (UTC).", complete.moments)
+    yield _value("--until", "WHEN", "Up to then; a day counts whole.", complete.moments)
+
+
+def _value(name: str, metavar: str, text: str, offered: Any, *others: str) -> TyperOption:
+    return TyperOption(
+        param_decls=[name, *others],
+        type=str,
+        metavar=metavar,
+        expose_value=False,
+        callback=_keep,
+        help=text,
+        autocompletion=offered,
+    )
+
+
+def _flag(name: str, text: str) -> TyperOption:
+    return TyperOption(
+        param_decls=[name],
+        is_flag=True,
+        default=False,
+        expose_value=False,
+        callback=_keep,
+        help=text,
+    )
+
+
+def _keep(ctx: Any, param: Any, value: Any) -> None:
+    """Keep a shared option's value for `given`, and let a format of JSON hold for errors too."""
+    if value is None or value is False:
+        return
+    if param.name == "format":
+        if value not in FORMATS:
+            raise typer.BadParameter(f'"{value}" is none of {", ".join(FORMATS)}')
+        invocation(ctx).json |= value in ("json", "jsonl")
+    ctx.meta.setdefault(_KEPT, {})[param.name] = value
+
+
+def given(ctx: typer.Context) -> Mapping[str, Any]:
+    """Give the shared options of a verb that were given, by their names."""
+    kept: Mapping[str, Any] = ctx.meta.get(_KEPT, {})
+    return kept
+
+
+def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) -> Filters:
+    """Give the filters that were asked for. Raises MEMORY_TYPE, DATE_INVALID."""
+    from dshloop.memory.moments import read_moment
+    from dshloop.memory.store import Filters
+
+    run, asked = invocation(ctx), given(ctx)
+    since, until = asked.get("since"), asked.get("until")
+    now = run.env.clock()
+    return Filters(
+        kinds=kinds,
+        project=project(run, asked.get("project")),
+        agent=asked.get("agent"),
+        type=_type(asked.get("type"), kinds),
+        session=asked.get("session"),
+        concept=asked.get("concept"),
+        file=asked.get("file"),
+        since=None if since is None else read_moment(since, now).start,
+        until=None if until is None else read_moment(until, now).end,
+        old=old,
+    )
+
+
+def project(run: Invocation, name: str | None) -> str | None:
+    """Give the project that an option names; . is the one that the user stands in."""
+    if name is None:
+        return None
+    from dshloop.memory.project import project_filter
+
+    return project_filter(name, run.env.variables, run.env.cwd)
+
+
+def _type(name: str | None, kinds: Sequence[str]) -> str | None:
+    if name is None:
+        return None
+    from dshloop.errors import MemoryTypeError
+
+    known = complete.known_types(kinds)
+    if name not in known:
+        hint = f"Types: {', '.join(known)}."
+        raise MemoryTypeError(f'there is no type "{name}"', hint=hint, type=name)
+    return name
+
+
+@contextmanager
+def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
+    """Lend the store that is meant: --store, $DSHLOOP_STORE, memory.store, the embedded one."""
+    from dshloop.memory.stores import open_store
+
+    run, asked = invocation(ctx), given(ctx)
+    named = asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
+    more: dict[str, Any] = {"readonly": True} if asked.get("readonly") else {}
+    store = open_store(
+        named or run.config.get("memory.store"),
+        database=run.places.memory_db,
+        clock=run.env.clock,
+        **more,
+    )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def redaction(found: int) -> list[Caution]:
+    """Say how many secrets were taken out, never which."""
+    if not found:
+        return []
+    what = "1 secret was" if found == 1 else f"{found} secrets were"
+    message = f"{what} taken out (--allow-secrets keeps what looks like one)"
+    return [Caution(message, "SECRETS_REDACTED", details={"redacted": found})]
+
+
+def piped(run: Invocation) -> str:
+    """Read standard input as UTF-8, without the line ends behind it. Raises UNREADABLE_FILE."""
+    from pathlib import Path
+
+    from dshloop.files import decode
+
+    buffer = getattr(run.env.stdin, "buffer", None)
+    if buffer is None:
+        return run.env.stdin.read().rstrip("\r\n")
+    return decode(buffer.read(), Path("standard input")).value.rstrip("\r\n")
+
+
+def file_text(run: Invocation, file: str) -> str:
+    """Read a file as UTF-8, without the line ends behind it. Raises UNREADABLE_FILE."""
+    from dshloop.errors import UnreadableFileError
+    from dshloop.files import read_text
+    from dshloop.paths import absolute
+
+    if not file:
+        raise UsageError("a file needs a path")
+    text = read_text(absolute(file, run.env.cwd, run.env.variables))
+    if text is None:
+        raise UnreadableFileError(f"there is no file {file}", file=file)
+    return text.value.rstrip("\r\n")

@@ -1,0 +1,95 @@
+"""The verbs about stores themselves: which there are, and which one is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from dshloop.cli.invocation import Invocation
+from dshloop.cli.memory import complete
+from dshloop.cli.memory.common import module_app
+from dshloop.cli.params import Command, invocation
+from dshloop.errors import StoreUnknownError
+from dshloop.result import Caution, Document, Result, Table
+
+app = module_app()
+_VARIABLE = "DSHLOOP_STORE"
+_SETTING = "memory.store"
+
+
+@app.command(cls=Command)
+def stores(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
+    """List the stores, which one is used, and why."""
+    from dshloop.memory.stores import EMBEDDED, STORES
+
+    run = invocation(ctx)
+    used, why = _in_use(run)
+    names = [*STORES, *([] if used in STORES else [used])]
+    found = [
+        {
+            "name": name,
+            "known": name in STORES,
+            "in_use": name == used,
+            "why": why if name == used else None,
+            "where": str(run.places.memory_db) if name == EMBEDDED else None,
+        }
+        for name in names
+    ]
+    rows = [_row(row) for row in found]
+    return Result(found, Table(("NAME", "USED", "BECAUSE OF", "WHERE"), rows))
+
+
+@app.command(cls=Command, epilog="Example: dshloop memory use embedded")
+def use(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="The store.", autocompletion=complete.stores)],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the change as a diff and write nothing.")
+    ] = False,
+) -> Result[dict[str, Any]]:
+    """Use a store from now on: sets memory.store in config.yml."""
+    from dshloop.config import plan_set, write_config
+    from dshloop.journal import Plan
+    from dshloop.memory.stores import STORES
+
+    run = invocation(ctx)
+    if name not in STORES:
+        hint = f"Stores: {', '.join(STORES)}."
+        raise StoreUnknownError(f'there is no memory store "{name}"', hint=hint, store=name)
+    change = plan_set(run.places, _SETTING, name)
+    changed = change.before != change.after
+    data = {"store": name, "file": str(change.path), "changed": changed}
+    if dry_run:
+        diff = Plan((change,)).diff()
+        return Result({**data, "dry_run": True, "diff": diff}, Document(diff))
+    if changed:
+        write_config(run.journal, change, command=run.command)
+    other = run.env.variables.get(_VARIABLE)
+    warnings = [
+        Caution(f"${_VARIABLE} is {other}, which counts more", "STORE_OVERRIDDEN")
+        for other in (other,)
+        if other and other != name
+    ]
+    said = f"{'changed' if changed else 'nothing to change in'} {change.path}"
+    return Result(data, notices=[said], warnings=warnings)
+
+
+def _row(store: Mapping[str, Any]) -> tuple[str, ...]:
+    name = store["name"] if store["known"] else f"{store['name']} (unknown)"
+    return name, "*" if store["in_use"] else "", store["why"] or "", store["where"] or ""
+
+
+def _in_use(run: Invocation) -> tuple[str, str]:
+    """Give the store that a verb would use without --store, and what says so."""
+    from dshloop.memory.stores import EMBEDDED
+
+    named = run.env.variables.get(_VARIABLE)
+    if named:
+        return named, f"${_VARIABLE}"
+    config = run.config
+    named = config.get(_SETTING)
+    if named:
+        return named, f"{_SETTING} in {config.path}"
+    return EMBEDDED, "default"

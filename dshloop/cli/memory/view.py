@@ -1,0 +1,171 @@
+"""How memories, observations and sessions look to people: text, tables and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from dshloop.cli.memory.common import given
+from dshloop.cli.params import invocation
+from dshloop.errors import UsageError
+from dshloop.result import Lines, Result, Table, View
+from dshloop.terminal import one_line
+from dshloop.times import iso_time
+
+if TYPE_CHECKING:
+    from dshloop.memory.entries import Entry
+    from dshloop.memory.store import Hit
+
+SNIPPET = 240  # characters of a text that a hit shows
+_BRIEF_KEYS = ("score", "position", "kind", "id", "type", "title", "project", "session")
+_LABELS = (
+    "id", "type", "hook", "project", "agent", "session", "title", "subtitle", "concepts", "files",
+    "created_at", "updated_at", "expires_at", "strength", "version", "previous", "repeats",
+)  # fmt: skip
+_EVERY = "every project"
+
+
+class Form(NamedTuple):
+    """What --format, --brief and --full ask for; ``kind`` is text, json, jsonl or md."""
+
+    kind: str
+    brief: bool
+    full: bool
+
+
+def form(ctx: typer.Context) -> Form:
+    """Read the options on how an answer is printed; --json is --format json."""
+    asked = given(ctx)
+    brief, full = "brief" in asked, "full" in asked
+    if brief and full:
+        raise UsageError("--brief and --full exclude each other")
+    kind = asked.get("format", "text")
+    if invocation(ctx).json and kind != "jsonl":
+        kind = "json"
+    return Form(kind, brief, full)
+
+
+def listed(
+    ctx: typer.Context, rows: Sequence[dict[str, Any]], view: Callable[[Form], View], **more: Any
+) -> Result[Any]:
+    """Give the answer of a verb that lists: a JSON array, a JSON line for each, or a view."""
+    how = form(ctx)
+    values = [briefly(row) for row in rows] if how.brief else list(rows)
+    data = Lines(values) if how.kind == "jsonl" else values
+    return Result(data, view(how) if how.kind in ("text", "md") else "", **more)
+
+
+def briefly(row: dict[str, Any]) -> dict[str, Any]:
+    """Keep of an entry's JSON value what one line of text tells."""
+    return {key: row[key] for key in (*_BRIEF_KEYS, "created_at") if key in row}
+
+
+def hits_view(hits: Sequence[Hit], how: Form, *, why: bool) -> str:
+    """Lay out hits, best first."""
+    if how.kind == "md":
+        return "\n".join(_markdown(hit.entry, how, f"score {hit.score:.2f}") for hit in hits)
+    if how.brief and not why:
+        return "\n".join(f"{hit.score:.2f}  {_line(hit.entry)}" for hit in hits)
+    return "\n".join(_hit(hit, how, why=why) for hit in hits)
+
+
+def entries_view(entries: Sequence[Entry], how: Form, empty: str) -> View:
+    """Lay out entries: a table, lines with --brief, pages with --full."""
+    if not entries:
+        return Table((), (), empty=empty)
+    if how.kind == "md":
+        return "\n".join(_markdown(entry, how) for entry in entries)
+    if how.brief:
+        return "\n".join(map(_line, entries))
+    if how.full:
+        return "\n\n".join(map(page, entries))
+    columns = ("ID", "CREATED", "TYPE", "PROJECT", "TITLE")
+    return Table(columns, [cells(entry) for entry in entries], empty=empty)
+
+
+def cells(entry: Entry) -> tuple[str, ...]:
+    """Give an entry as a row of a table."""
+    project = entry.project or "-"
+    return (entry.id, when(entry.created_at), entry.type, project, one_line(entry.title))
+
+
+def when(at: float) -> str:
+    """Write a moment to the minute, in UTC as everything we print."""
+    return iso_time(at)[:16].replace("T", " ")
+
+
+def counted(entries: Sequence[Entry]) -> str:
+    """Count entries by their kinds, in words."""
+    from dshloop.memory.entries import MEMORY
+
+    memories = sum(entry.kind == MEMORY for entry in entries)
+    others = len(entries) - memories
+    parts = []
+    if memories or not others:
+        parts.append("1 memory" if memories == 1 else f"{memories} memories")
+    if others:
+        parts.append(f"{others} observation{'s' * (others != 1)}")
+    return " and ".join(parts)
+
+
+def page(entry: Entry) -> str:
+    """Lay out one entry: its labels, then its text as it is."""
+    data = entry.as_json()
+    lines = []
+    for key in _LABELS:
+        value = data.get(key)
+        text = ", ".join(value) if isinstance(value, list) else str(value or "")
+        if key == "project" and not text:
+            text = _EVERY
+        if text:
+            lines.append(f"{key.removesuffix('_at'):<9} {one_line(text)}")
+    return "\n".join([*lines, "", entry.content])
+
+
+def _line(entry: Entry) -> str:
+    return f"{entry.id}  {one_line(entry.title)}"
+
+
+def _hit(hit: Hit, how: Form, *, why: bool) -> str:
+    """Lay out one hit: what it is, then its title, and its text where that says more."""
+    entry = hit.entry
+    head = f"{hit.score:.2f}  {entry.id}  {entry.type}  {one_line(entry.project or _EVERY)}"
+    lines = [head, *(_titled(entry, how) if not how.brief else [one_line(entry.title)])]
+    if hit.folded:
+        lines.append(f"(stands for {len(hit.folded)} more that say nearly the same)")
+    return "\n  ".join([*lines, *(_reasons(hit) if why else [])])
+
+
+def _titled(entry: Entry, how: Form) -> list[str]:
+    title = one_line(entry.title)
+    if how.full:
+        text = entry.content.split("\n")
+        return text if one_line(entry.content).startswith(title) else [title, *text]
+    shown = one_line(entry.content, SNIPPET)
+    return [shown] if shown.startswith(title) else [title, shown]
+
+
+def _reasons(hit: Hit) -> list[str]:
+    why = hit.why
+    told = (
+        ("words", why.words),
+        ("in", why.fields),
+        ("as a beginning", why.prefixes),
+        ("in its neighbours", why.context),
+        ("missing", why.missing),
+        ("score", [f"{name} {part:.2f}" for name, part in why.parts.items()]),
+    )
+    return [f"{name + ':':<19} {one_line(', '.join(values))}" for name, values in told if values]
+
+
+def _markdown(entry: Entry, how: Form, *facts: str) -> str:
+    """Lay out an entry as a section; its text is quoted, so it can't begin one of its own."""
+    title = one_line(entry.title) or entry.id
+    if how.brief:
+        return f"- {title} (`{entry.id}`)"
+    labels = [entry.type, entry.project or _EVERY, when(entry.created_at), f"`{entry.id}`", *facts]
+    text = entry.content if how.full else one_line(entry.content, SNIPPET)
+    quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    return f"## {title}\n\n{' · '.join(map(one_line, labels))}\n\n{quoted}\n"
