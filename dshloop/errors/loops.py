@@ -100,9 +100,10 @@ class AgentWaitingError(FailedError, LoopDockError):
 
 
 class AgentFailedError(FailedError, LoopDockError):
-    """A loop or driver raised something of its own while it made a configured agent."""
+    """A loop or driver raised something of its own while it made an agent."""
 
     code = "AGENT_FAILED"
+    hint = "It is the loop's or driver's fault; `dshloop loop show` says where one is from."
 
 
 class LoopsFileInvalidError(FailedError):
