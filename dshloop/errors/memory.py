@@ -89,3 +89,27 @@ class ForgetUnconfirmedError(RefusedError):
 
     code = "FORGET_UNCONFIRMED"
     hint = "Nothing was changed. Look with --dry-run, then give --yes."
+
+
+class NothingToUndoError(NotFoundError):
+    """No change of the memory store can be taken back."""
+
+    code = "NOTHING_TO_UNDO"
+    hint = "dshloop memory history ID shows the versions of a memory."
+
+
+class SemanticUnavailableError(FailedError):
+    """A question by meaning was asked, and there is no embedding model that could answer it."""
+
+    code = "SEMANTIC_UNAVAILABLE"
+    hint = (
+        "Install one: pip install 'dshloop[semantic]'. Or use a server's: "
+        "dshloop config set memory.embeddings.url URL (and .model)."
+    )
+
+
+class EmbeddingInvalidError(FailedError):
+    """An embedding model gave something that is no vector, or not one as long as those stored."""
+
+    code = "EMBEDDING_INVALID"
+    hint = "Is memory.embeddings.model a model for embeddings, and the one that it was?"
