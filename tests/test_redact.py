@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies
 
-from dshloop.redact import MARK, redact, redact_text
+from dshloop.redact import MARK, is_telling, redact, redact_text, redact_words
 
 SECRETS = [
+    "sk-" + "a" * 20,
+    "sk-proj-" + "a1" * 20,
+    "pk-" + "Ab3" * 7,
+    "rk-" + "Ab3" * 7,
+    "ak-" + "Ab3" * 7,
+    "sk_live_" + "a" * 24,
+    "ghu_" + "a" * 36,
+    "ghs_" + "a" * 36,
+    "ghr_" + "a" * 36,
+    "xoxb-123456789012-abcdef",
+    "AIza" + "a" * 35,
+    "dop_v1_" + "a" * 64,
+    "hf_" + "a" * 34,
+    "pypi-" + "a" * 60,
     "sk-ant-" + "a" * 25,
     "ghp_" + "a" * 36,
     "gho_" + "a" * 36,
@@ -23,6 +38,9 @@ SECRETS = [
 def test_known_shapes_go_and_their_surroundings_stay(secret: str) -> None:
     assert redact_text(f"a {secret} b") == f"a {MARK} b"
     assert redact_text(secret) == MARK
+    assert redact_text(f"line\\n{secret}\\n") == f"line\\n{MARK}\\n"
+    assert redact_text(f'x="{secret}"') == f'x="{MARK}"'
+    assert redact_text(f"({secret}), <{secret}>") == f"({MARK}), <{MARK}>"
 
 
 def test_names_with_values_go() -> None:
@@ -47,6 +65,20 @@ def test_names_with_values_go() -> None:
         "git@github.com:owner/repository.git",
         "https://example.org/path?x=1",
         "the token is a word",
+        "sk-learn-based-classifier-pipelines are fine",
+        "risk-management-and-other-long-words",
+        "token: process.env.GITHUB_TOKEN_OF_THE_BOT",
+        "password=$DATABASE_PASSWORD_FROM_VAULT",
+        "auth: src/auth/middleware/index.ts",
+        "see auth/token/password-reset-instructions.md",
+        "author: someone-with-a-very-long-name-indeed",
+        "the bearer authentication-required-response came",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
+        "http://localhost:3000/@scope/package",
+        "https://user@example.org:8080/path",
+        "MAX_TOKENS=4096",
+        "-----BEGIN CERTIFICATE-----",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
@@ -55,6 +87,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 def test_a_password_in_a_url_goes_and_the_address_stays() -> None:
     assert redact_text("postgres://u:hunter2@h/db") == f"postgres://u:{MARK}@h/db"
+    assert redact_text("redis://:hunter2@h") == f"redis://:{MARK}@h"
 
 
 def test_private_keys_go_even_when_cut() -> None:
@@ -63,15 +96,111 @@ def test_private_keys_go_even_when_cut() -> None:
     assert redact_text("x -----BEGIN PRIVATE KEY-----\nabc") == f"x {MARK}"
 
 
+def test_a_key_that_is_only_mentioned_takes_nothing_with_it() -> None:
+    text = "look for -----BEGIN PRIVATE KEY----- in files, then tell the team about it"
+    assert redact_text(text) == f"look for {MARK} in files, then tell the team about it"
+
+
+def test_bearers_and_other_authorization_go_and_the_scheme_stays() -> None:
+    header = "Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123"
+    assert redact_text(f'curl -H "{header}" x') == f'curl -H "Authorization: Bearer {MARK}" x'
+    assert (
+        redact_text("authorization: basic dXNlcjpwYXNzd29yZA==") == f"authorization: basic {MARK}"
+    )
+    assert redact_text("BEARER " + "a" * 30) == f"BEARER {MARK}"
+
+
+def test_of_a_quoted_value_only_the_value_goes() -> None:
+    value = "ABCDEFGHIJKLMNOPQRSTUVWX"
+    assert redact_text(f'{{"api_key":"{value}","n":1}}') == f'{{"api_key":"{MARK}","n":1}}'
+    assert redact_text(f"clientSecret = '{value}';") == f"clientSecret = '{MARK}';"
+    assert redact_text(f'\\"token\\": \\"{value}\\"') == f'\\"token\\": \\"{MARK}\\"'
+    assert redact_text('password = "correct horse battery staple"') == f'password = "{MARK}"'
+
+
+def test_a_bare_value_goes_with_its_name_and_what_follows_stays() -> None:
+    text = "api_key=ABCDEFGHIJKLMNOPQRSTUVWX and token: shorty"
+    assert redact_text(text) == f"{MARK} and token: shorty"
+    assert redact_text("export DB_PASSWORD=hunter2x") == f"export {MARK}"
+    assert redact_text("token=" + "aB3" * 1_000 + " end") == f"{MARK} end"
+
+
+def test_an_open_quote_hides_nothing() -> None:
+    text = "token: 'tis the season and api_key=ABCDEFGHIJKLMNOPQRSTUVWX"
+    assert redact_text(text) == f"token: 'tis the season and {MARK}"
+
+
+def test_private_blocks_go_when_asked() -> None:
+    text = "keep <private>hush\nhush</PRIVATE> this </private><private>open"
+    assert redact_text(text) == text
+    done = redact(text, private=True)
+    assert done.value == "keep [REDACTED] this </private><private>open"
+    assert done.kinds == {"private block": 1}
+
+
 def test_values_under_telling_keys_go_whole_and_are_counted() -> None:
     done = redact({"api_key": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "n": [1, SECRETS[0]], "key": "k" * 30})
     assert done.value == {"api_key": MARK, "n": [1, MARK], "key": "k" * 30}
     assert done.found == 2
+    assert redact({"password": "hunter2", "token": "short"}).value == {
+        "password": MARK,
+        "token": "short",
+    }
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a" * 500_000, "a:" * 250_000, "token" * 100_000, "://" * 150_000, "-----BEGIN " * 40_000],
-)
+def test_kinds_are_told_without_showing_them() -> None:
+    done = redact({"a": f"{SECRETS[0]} ghp_{'a' * 36}", "b": "postgres://u:p@h, ghp_" + "b" * 36})
+    assert done.kinds == {"api key": 1, "github token": 2, "password of a URL": 1}
+
+
+def test_words_of_a_command() -> None:
+    assert redact_words(["x", "--token", "abc", "--secret", "-v"]) == [
+        "x",
+        "--token",
+        MARK,
+        "--secret",
+        "-v",
+    ]
+    assert is_telling("apiKey")
+    assert not is_telling("monkey")
+
+
+LONG = [
+    "a" * 500_000,
+    "a:" * 250_000,
+    "token" * 100_000,
+    "://" * 150_000,
+    "-----BEGIN " * 40_000,
+    "token: " * 70_000,
+    "token=$x-" * 60_000,
+    "token='" * 70_000,
+    "sk-" * 150_000,
+    "<private>" * 50_000,
+    "bearer " * 70_000,
+    "a-" * 250_000,
+    "authorization: " * 30_000,
+    "-----END PRIVATE KEY-----" * 20_000,
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=[text[:12] for text in LONG])
 def test_long_texts_without_a_secret_come_back_whole(text: str) -> None:
-    assert redact(text) == (text, 0)
+    done = redact(text, private=True)
+    assert (done.value == text, done.found) == (True, 0)
+
+
+def test_many_keys_in_a_long_text() -> None:
+    assert redact("-----BEGIN PRIVATE KEY-----\nabc " * 20_000).found == 20_000
+
+
+@given(strategies.text(), strategies.sampled_from(SECRETS), strategies.text())
+def test_a_secret_between_blanks_goes_whatever_is_around_it(
+    before: str, secret: str, after: str
+) -> None:
+    assert secret not in redact_text(f"{before} {secret} {after}")
+
+
+@given(strategies.text())
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once = redact(text, private=True)
+    assert redact(once.value, private=True).value == once.value
