@@ -19,6 +19,7 @@ their own (YAML, transcripts) keep them here too, so that a code is never given 
 from dshloop.errors.base import *
 from dshloop.errors.files import *
 from dshloop.errors.host import *
+from dshloop.errors.llm import *
 from dshloop.errors.loops import *
 from dshloop.errors.memory import *
 from dshloop.errors.peers import *

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -96,15 +96,19 @@ class AsyncClient:
         path: str,
         *,
         json: Any = None,
+        content: bytes | None = None,
         params: Mapping[str, str] | None = None,
-        accept: tuple[int, ...] = (),
+        accept: Container[int] = (),
         retry: Retry | None = None,
     ) -> AsyncIterator[AsyncStreamed]:
-        """Make a request and lend its answer, to be read as it comes."""
+        """Make a request and lend its answer, to be read as it comes.
+
+        ``content`` is a body that is encoded already; its type is one of the peer's headers.
+        """
         request = self._client.build_request(
             method,
             path,
-            content=None if json is None else encoded(json),
+            content=content if json is None else encoded(json),
             params=params,
             headers=None if json is None else {"Content-Type": "application/json"},
         )
@@ -130,7 +134,7 @@ class AsyncClient:
         await self.close()
 
     async def _begun(
-        self, request: httpx.Request, accept: tuple[int, ...], retry: Retry
+        self, request: httpx.Request, accept: Container[int], retry: Retry
     ) -> httpx.Response:
         attempt = 1
         while True:

@@ -33,6 +33,18 @@ _QUOTA_TEXT = re.compile(
 )
 
 
+_CODES = {
+    "PEER_DOWN": "TRANSPORT",
+    "PEER_ANSWER": "TRANSPORT",  # broke off in the middle, or was no HTTP
+    "PEER_TIMEOUT": "TIMEOUT",
+    "PEER_CONFIG": "INVALID_REQUEST",
+    "INSECURE_HTTP": "INVALID_REQUEST",
+    "MISSING_CREDENTIAL": "MISSING_CREDENTIAL",
+    "CREDENTIALS_INVALID": "MISSING_CREDENTIAL",
+}
+"""Codes of our errors -> DSH's."""
+
+
 class WireError(Exception):
     """A stream breaks its wire's rules, or holds an error; told to the engine, never to people."""
 
@@ -73,22 +85,14 @@ def of_stream_error(error: object) -> Failure:
     return failure if status is None else {**failure, "status": status}
 
 
-def of_exception(error: Exception) -> Failure:
-    """Describe what httpx or a wire raised; what is neither is UNKNOWN."""
+def of_error(error: Exception) -> Failure:
+    """Describe what a wire, the client or a provider's settings raised."""
     if isinstance(error, WireError):
         return error.failure
-    import httpx
-
-    said = str(error) or type(error).__name__
-    if isinstance(error, httpx.TimeoutException):
-        return {"message": _timeout_text(error), "code": "TIMEOUT"}
-    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.TooManyRedirects):
-        return {"message": said, "code": "INVALID_REQUEST"}
-    if isinstance(error, httpx.TransportError):
-        return {"message": f"the connection failed: {said}", "code": "TRANSPORT"}
-    if isinstance(error, httpx.DecodingError):
-        return {"message": f"the answer can't be decoded: {said}", "code": "MALFORMED_RESPONSE"}
-    return {"message": f"{type(error).__name__}: {said}", "code": "UNKNOWN"}
+    code = _CODES.get(getattr(error, "code", ""), "MALFORMED_RESPONSE")
+    hint = getattr(error, "hint", None) if code in ("MISSING_CREDENTIAL", "INVALID_REQUEST") else ""
+    said = str(error).rstrip(".")
+    return {"message": f"{said}. {hint}" if hint else said, "code": code}
 
 
 def without_secrets(failure: Failure, *secrets: str | None) -> Failure:
@@ -174,12 +178,3 @@ def _shown(value: object) -> str:
     """Give a text as one line that is not too long; nothing for other values."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
-
-
-def _timeout_text(error: Exception) -> str:
-    kind = type(error).__name__
-    if kind == "ConnectTimeout":
-        return "the server did not take the connection in time"
-    if kind == "PoolTimeout":
-        return "no connection came free in time"
-    return "the server sent nothing for too long"

@@ -59,7 +59,7 @@ def user_message(text: str, *, source: Mapping[str, Any] | None = None) -> Messa
 def assistant_message(
     content: Sequence[Any], provider: str, model: str, replay_state: object = None
 ) -> Message:
-    """Make a message of a model's under a new id; the state is for its provider's later requests."""
+    """Make a message of a model's under a new id; the state is for its provider."""
     source = {"kind": "model", "provider": provider, "model": model}
     return {
         "role": "assistant",

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import pytest
 
-from dshloop.llm.failures import of_exception, of_status, retry_after_ms, without_secrets
+from dshloop.errors import (
+    InsecureHttpError,
+    MissingCredentialError,
+    PeerAnswerError,
+    PeerConfigError,
+    PeerDownError,
+    PeerTimeoutError,
+)
+from dshloop.llm.failures import (
+    WireError,
+    of_error,
+    of_status,
+    retry_after_ms,
+    without_secrets,
+)
+from dshloop.llm.sse import EventTooLargeError
 from dshloop.redact import MARK
 
 NOW = 1_800_000_000.0
@@ -91,20 +105,20 @@ def test_how_long_a_server_asks_to_wait(headers: dict[str, str], wanted: int | N
 @pytest.mark.parametrize(
     ("error", "wanted"),
     [
-        (httpx.ConnectTimeout("x"), "TIMEOUT"),
-        (httpx.ReadTimeout(""), "TIMEOUT"),
-        (httpx.ConnectError("refused"), "TRANSPORT"),
-        (httpx.ReadError(""), "TRANSPORT"),
-        (httpx.RemoteProtocolError("cut"), "TRANSPORT"),
-        (httpx.UnsupportedProtocol("ftp"), "INVALID_REQUEST"),
-        (httpx.DecodingError("gzip"), "MALFORMED_RESPONSE"),
-        (ValueError("?"), "UNKNOWN"),
+        (PeerTimeoutError("x"), "TIMEOUT"),
+        (PeerDownError("x"), "TRANSPORT"),
+        (PeerAnswerError("x"), "TRANSPORT"),
+        (PeerConfigError("x"), "INVALID_REQUEST"),
+        (InsecureHttpError("x"), "INVALID_REQUEST"),
+        (MissingCredentialError("x"), "MISSING_CREDENTIAL"),
+        (EventTooLargeError("x"), "MALFORMED_RESPONSE"),
+        (WireError("x", "STREAM_CLOSED"), "STREAM_CLOSED"),
     ],
 )
-def test_codes_of_exceptions(error: Exception, wanted: str) -> None:
-    failure = of_exception(error)
+def test_codes_of_errors(error: Exception, wanted: str) -> None:
+    failure = of_error(error)
     assert failure["code"] == wanted
-    assert failure["message"]
+    assert failure["message"].startswith("x")
 
 
 def test_secrets_are_taken_out_of_what_a_server_says() -> None:
