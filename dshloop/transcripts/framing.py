@@ -94,7 +94,7 @@ class FrameReader(io.RawIOBase):
             self._frame = None
             if not self._lost:
                 message = "the last Zstandard frame is incomplete"
-                self._report(Finding("TORN_FRAME", "warning", message, byte=self._frame_start))
+                self._report(Finding("TORN_FRAME", "error", message, byte=self._frame_start))
         return False
 
     def _skip_frame(self, reason: str) -> bool:

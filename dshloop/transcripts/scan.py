@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple
 
 from dshloop.errors import SessionNotFoundError, SessionUnreadableError
 from dshloop.files import require_file, shown, why
 from dshloop.transcripts.findings import Finding
 from dshloop.transcripts.framing import text_of
 from dshloop.transcripts.header import Header, header_faults, read_header, version_fault
+from dshloop.transcripts.lines import decode_line, parse_json, reason, rejoin, salvage
 from dshloop.transcripts.packed import (
     MalformedRowError,
     expand_row,
@@ -28,6 +29,20 @@ from dshloop.transcripts.vocabulary import (
     known_types,
     surface_fault,
 )
+
+MOST_FINDINGS = 1000
+"""So many findings are kept; all are counted."""
+_LONGEST_SPLIT = 64  # lines that are tried as parts of one
+
+
+class Row(NamedTuple):
+    """What one line gave: its events in order; ``exact`` when it is no more and no less."""
+
+    raw: bytes
+    line: int
+    start: int
+    events: list[Event]
+    exact: bool
 
 
 @contextmanager
@@ -48,25 +63,35 @@ def open_scan(path: Path) -> Iterator[Scan]:
 
 
 class Scan:
-    """One pass over a log: iterate it once for its events.
+    """One pass over a log: iterate it, or its `rows`, once.
 
-    While ``damaged`` is true, events come from behind the first damage.
+    While ``damaged`` is true, events come from behind the first damage. ``counts`` has the number
+    of findings of each code.
     """
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
         self.findings: list[Finding] = []
+        self.counts: Counter[str] = Counter()
         self.damaged = False
         self.good_bytes = 0
         self.text_bytes = 0
-        self._text, self.compressed = text_of(file, self.findings.append)
+        self._text, self.compressed = text_of(file, self.report)
         self._line = 0
         self._expected = 0
         self._refusal = ""
         self._committed = False  # a turn/end stands at or behind the damage
         self._unknown: set[str] = set()
+        self._pieces: list[bytes] = []  # the lines just before that gave nothing
+        self._beside_header: list[Event] = []
         self.version = V4 if path.name.startswith("session.v4.") else V0
         self.header = self._read_header()
+
+    def report(self, finding: Finding) -> None:
+        """Count a finding, and keep it while there is room."""
+        self.counts[finding.code] += 1
+        if len(self.findings) < MOST_FINDINGS or finding.refuses:
+            self.findings.append(finding)
 
     # --- line 1 --------------------------------------------------------------------------------
 
@@ -77,36 +102,58 @@ class Scan:
             self._no_header("empty or header-less session log")
             return None
         try:
-            value = _decode(raw)
+            value = decode_line(raw)
         except (ValueError, RecursionError):
             self._no_header("corrupt session log: header line is not valid JSON")
-            return None
+            value = self._saved_header(raw)
         if not isinstance(value, dict) or value.get("type") != "session":
-            self._no_header("corrupt session log: first line is not a session header")
+            if not self.damaged:
+                self._no_header("corrupt session log: first line is not a session header")
+            self._save_first_event(value)
             return None
-        self.good_bytes = len(raw)
+        if not self.damaged:
+            self.good_bytes = len(raw)
         header = read_header(value)
         self._check_header(header)
         return header
 
+    def _saved_header(self, raw: bytes) -> Any:
+        """Take a header, and the events that are glued to it, out of a damaged first line."""
+        saved = salvage(raw)
+        place = next((at for at, each in enumerate(saved) if each["type"] == "session"), None)
+        self._beside_header = [each for each in saved if each["type"] != "session"]
+        return None if place is None else saved[place]
+
+    def _save_first_event(self, value: Any) -> None:
+        if isinstance(value, dict) and envelope_fault(value) is None:
+            self._beside_header = [value]
+
     def _no_header(self, message: str) -> None:
         self.damaged = True
-        self.findings.append(Finding("NO_HEADER", "error", message, line=1, byte=0, refuses=True))
+        self.report(Finding("NO_HEADER", "error", message, line=1, byte=0, refuses=True))
 
     def _check_header(self, header: Header) -> None:
         fault = version_fault(header)
         if fault is not None:
             self.version = V4 if header.version > V0 else V0
-            self.findings.append(Finding("VERSION", "error", fault, line=1, byte=0, refuses=True))
+            self.report(Finding("VERSION", "error", fault, line=1, byte=0, refuses=True))
             return
         self.version = header.version
         for message in header_faults(header):
-            self.findings.append(Finding("HEADER", "error", message, line=1, byte=0, refuses=True))
+            self.report(Finding("HEADER", "error", message, line=1, byte=0, refuses=True))
 
     # --- events --------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Event]:
         """Yield the events in the order of the file."""
+        for row in self.rows():
+            yield from row.events
+
+    def rows(self) -> Iterator[Row]:
+        """Yield what each line behind the header gave; lines that gave nothing too."""
+        if self._beside_header:
+            saved = [self._saved(event, 0) for event in self._beside_header]
+            yield Row(b"", 1, 0, saved, False)
         for raw in self._text:
             start = self.text_bytes
             self.text_bytes += len(raw)
@@ -114,73 +161,105 @@ class Scan:
             if not raw.endswith(b"\n"):
                 self._torn_tail(raw, start)
                 break
-            yield from self._events_of(raw, start)
+            yield self._row(raw, start)
             if not self.damaged:
                 self.good_bytes = self.text_bytes
         self._finish()
 
-    def _events_of(self, raw: bytes, start: int) -> Iterator[Event]:
-        value = self._parse(raw, start)
-        if value is None:
-            return
-        kind = value.get("type")
-        if self.version == V0 and is_packed(kind):
-            yield from self._row(value, start)
-            return
+    def _row(self, raw: bytes, start: int) -> Row:
+        try:
+            value = decode_line(raw)
+        except (ValueError, RecursionError) as error:
+            return self._damaged_row(raw, start, error)
+        if not isinstance(value, dict):
+            self._bad("BAD_LINE", "it is JSON, but not an object", start)
+            return self._nothing(raw, start)
+        if self.version == V0 and is_packed(value.get("type")):
+            return self._packed_row(raw, start, value)
         fault = envelope_fault(value)
         if fault is not None:
             self._bad("BAD_EVENT", f"it has an invalid event envelope: {fault}", start)
-        else:
-            self._contiguous(value["seq"], start, ends_turn=kind == "turn/end")
-            self._understand(value, start)
-            yield value
+            return self._nothing(raw, start)
+        self._contiguous(value["seq"], start, ends_turn=value["type"] == "turn/end")
+        self._understand(value, start)
+        return Row(raw, self._line, start, [value], True)
 
-    def _parse(self, raw: bytes, start: int) -> dict[str, Any] | None:
-        """Give the object on a line; report what isn't one, and bytes that are no UTF-8."""
+    def _nothing(self, raw: bytes, start: int) -> Row:
+        if raw.startswith(b"{") or len(self._pieces) >= _LONGEST_SPLIT:
+            self._pieces = []
+        self._pieces.append(raw.rstrip(b"\r\n"))
+        return Row(raw, self._line, start, [], False)
+
+    def _damaged_row(self, raw: bytes, start: int, error: Exception) -> Row:
+        """Take what is whole out of a line that doesn't parse."""
+        if isinstance(error, UnicodeDecodeError):
+            lossy = self._lossy_row(raw, start)
+            if lossy is not None:
+                return lossy
+        saved = [each for each in salvage(raw) if each["type"] != "session"]
+        if saved:
+            code = "NUL_BYTES" if b"\0" in raw else "GLUED"
+            self._bad(code, f"{reason(raw, error)}; {_records(len(saved))}", start)
+            events = [self._saved(each, start) for each in saved]
+            return Row(raw, self._line, start, events, False)
+        self._bad("NUL_BYTES" if b"\0" in raw else "BAD_LINE", reason(raw, error), start)
+        whole = rejoin([*self._pieces, raw.rstrip(b"\r\n")]) if self._pieces else None
+        if whole is None:
+            return self._nothing(raw, start)
+        count = len(self._pieces) + 1
+        message = f"{count} lines up to line {self._line} are one event, split inside a text"
+        self.report(Finding("SPLIT_LINE", "error", message, self._line, start, whole["seq"]))
+        return Row(raw, self._line, start, [self._saved(whole, start)], False)
+
+    def _lossy_row(self, raw: bytes, start: int) -> Row | None:
+        """Read a line with bytes that are not UTF-8; None when it is no event even so."""
         try:
-            value = _decode(raw)
-        except UnicodeDecodeError:
-            return self._parse_lossy(raw, start)
-        except (ValueError, RecursionError) as error:
-            self._bad("BAD_LINE", _reason(raw, error), start)
+            value = parse_json(raw.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
             return None
-        if isinstance(value, dict):
-            return value
-        self._bad("BAD_LINE", "it is JSON, but not an object", start)
-        return None
-
-    def _parse_lossy(self, raw: bytes, start: int) -> dict[str, Any] | None:
-        text = raw.decode("utf-8", "replace")
-        try:
-            value = _DECODER.decode(text)
-        except (ValueError, RecursionError) as error:
-            self._bad("BAD_LINE", _reason(raw, error), start)
+        if not isinstance(value, dict) or envelope_fault(value) is not None:
             return None
         message = f"line {self._line} holds bytes that are not UTF-8; shown as U+FFFD"
-        self.findings.append(Finding("NOT_UTF8", "warning", message, line=self._line, byte=start))
-        return value if isinstance(value, dict) else None
+        self.report(Finding("NOT_UTF8", "error", message, line=self._line, byte=start))
+        self._contiguous(value["seq"], start, ends_turn=value["type"] == "turn/end")
+        self._understand(value, start)
+        return Row(raw, self._line, start, [value], False)
 
-    def _row(self, row: dict[str, Any], start: int) -> Iterator[Event]:
+    def _packed_row(self, raw: bytes, start: int, row: dict[str, Any]) -> Row:
         try:
-            events = expand_row(row)
+            events = list(expand_row(row))
         except MalformedRowError as error:
             self._bad("BAD_ROW", str(error), start)
-            return
+            return self._nothing(raw, start)
         self._contiguous(row["seq0"], start)
-        for event in events:
-            self._expected = event["seq"] + 1
-            yield event
+        self._expected = events[-1]["seq"] + 1
+        return Row(raw, self._line, start, events, True)
+
+    def _saved(self, event: Event, start: int) -> Event:
+        """Take an event from a damaged line into account; DSH can't see it there."""
+        committed = self._committed
+        self._contiguous(event["seq"], start)
+        self._committed = committed
+        self._understand(event, start)
+        return event
 
     def _contiguous(self, seq: int, start: int, *, ends_turn: bool = False) -> None:
         if seq != self._expected:
-            message = f"seq gap at line {self._line} (expected {self._expected}, got {seq})"
-            where = f"seq gap in committed region at line {self._line - 1}"
-            self._damage("SEQ_GAP", message, start, seq=self._expected)
-            self._refusal = self._refusal or (
-                f"corrupt session log: {where} (expected {self._expected}, got {seq})"
-            )
+            self._gap(seq, start)
+        if self._pieces:
+            self._pieces = []
         self._committed = self._committed or (self.damaged and ends_turn)
         self._expected = seq + 1
+
+    def _gap(self, seq: int, start: int) -> None:
+        """Report a jump in seq, unless it is where a line that gave nothing was."""
+        place = f"(expected {self._expected}, got {seq})"
+        if seq < self._expected or not self._pieces:
+            code, word = ("SEQ_GAP", "gap") if seq > self._expected else ("SEQ_BACK", "step back")
+            message = f"seq {word} at line {self._line} {place}"
+            self._damage(code, message, start, seq=self._expected)
+        where = f"seq gap in committed region at line {self._line - 1}"
+        self._refusal = self._refusal or f"corrupt session log: {where} {place}"
 
     def _understand(self, event: Event, start: int) -> None:
         """Report what DSH would not interpret; expand what v4 stores shortened."""
@@ -215,52 +294,29 @@ class Scan:
         self, code: str, message: str, event: Event, start: int, *, refuses: bool = False
     ) -> None:
         place = (self._line, start, event["seq"])
-        self.findings.append(
-            Finding(code, "error" if refuses else "warning", message, *place, refuses)
-        )
+        self.report(Finding(code, "error" if refuses else "warning", message, *place, refuses))
 
-    def _bad(self, code: str, reason: str, start: int) -> None:
-        self._damage(code, f"line {self._line} is no event: {reason}", start, seq=self._expected)
+    def _bad(self, code: str, why_not: str, start: int) -> None:
+        self._damage(code, f"line {self._line} is no event: {why_not}", start, seq=self._expected)
         self._refusal = self._refusal or (
             f"corrupt session log: unparsable committed event at line {self._line - 1}"
         )
 
     def _damage(self, code: str, message: str, start: int, *, seq: int) -> None:
         self.damaged = True
-        self.findings.append(Finding(code, "error", message, self._line, start, seq))
+        self.report(Finding(code, "error", message, self._line, start, seq))
 
     def _torn_tail(self, raw: bytes, start: int) -> None:
         message = f"the last {len(raw)} bytes are an unfinished line"
-        self.findings.append(
-            Finding("TORN_TAIL", "warning", message, self._line, start, self._expected)
-        )
+        place = (self._line, start, self._expected)
+        self.report(Finding("TORN_TAIL", "error", message, *place))
 
     def _finish(self) -> None:
         if self._committed and self._refusal:
             first = next(finding for finding in self.findings if finding.line and finding.line > 1)
-            self.findings.append(
-                Finding("CORRUPT", "error", self._refusal, first.line, first.byte, first.seq, True)
-            )
+            place = (first.line, first.byte, first.seq)
+            self.report(Finding("CORRUPT", "error", self._refusal, *place, True))
 
 
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
-_parse_json: Callable[[str], Any] = _DECODER.decode
-
-
-def _decode(raw: bytes) -> Any:
-    return _parse_json(raw.decode("utf-8"))
-
-
-def _reason(raw: bytes, error: Exception) -> str:
-    nuls = raw.count(b"\0")
-    if nuls:
-        return f"it holds {nuls} NUL bytes"
-    if isinstance(error, RecursionError):
-        return "its JSON is nested too deeply"
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at column {error.colno}" if raw.strip() else "it is empty"
-    return str(error)
+def _records(count: int) -> str:
+    return f"{count} whole record{'s' if count > 1 else ''} on it"

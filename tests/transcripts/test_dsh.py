@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dshloop.errors import SessionNotFoundError, SessionUnreadableError
 from dshloop.transcripts.dsh import read_head, read_transcript, stream_chunks
+from dshloop.transcripts.scan import MOST_FINDINGS, open_scan
 from tests.transcripts.logs import HEADER, event, line, turn, write, zstd_frames
 
 
@@ -344,3 +345,73 @@ def test_any_bytes_behind_the_header_are_survived(tail: bytes) -> None:
         == len(line(HEADER)) + sum(map(len, map(line, turn(1, 0)))) + len(tail)
     )
     json.dumps([finding.as_json() for finding in read.findings])
+
+
+def codes(path: Path) -> list[str]:
+    return [finding.code for finding in read_transcript(path).findings]
+
+
+def damaged(path: Path, at: int, *lines: bytes) -> Path:
+    """Put lines in the place of one line of a log of two turns; 0 is the header's."""
+    whole = [line(HEADER), *map(line, [*turn(1, 0), *turn(2, 5)])]
+    path.write_bytes(b"".join([*whole[:at], *lines, *whole[at + 1 :]]))
+    return path
+
+
+def test_records_that_are_glued_come_apart(tmp_path: Path) -> None:
+    glued = line(turn(1, 0)[1])[:-1] + line(turn(1, 0)[2])
+    path = damaged(tmp_path / "session.jsonl", 2, glued)
+    read = read_transcript(path)
+    assert [each["seq"] for each in [*read.events, *read.later]][:4] == [0, 1, 2, 2]
+    assert "GLUED" in codes(path)
+
+
+def test_a_record_behind_a_torn_one_is_saved(tmp_path: Path) -> None:
+    first, second = line(turn(1, 0)[1]), line(turn(1, 0)[2])
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(line(HEADER) + line(turn(1, 0)[0]) + first[:20] + second)
+    read = read_transcript(path)
+    assert [each["seq"] for each in read.later] == [2]
+    assert codes(path) == ["GLUED", "SEQ_GAP"]
+
+
+def test_nul_bytes_are_taken_out_where_that_mends_a_line(tmp_path: Path) -> None:
+    good = line(turn(1, 0)[1])
+    path = damaged(tmp_path / "session.jsonl", 2, b"\0" * 100 + good)
+    read = read_transcript(path)
+    assert read.later[0] == turn(1, 0)[1]
+    assert codes(path) == ["NUL_BYTES", "CORRUPT"]
+
+
+def test_a_line_split_at_a_line_separator_is_one_event(tmp_path: Path) -> None:
+    event = turn(1, 0, "one\u2028two\u2028three")[2]
+    whole = line(event)
+    lines = whole.decode().replace("\u2028", "\n").encode()
+    path = damaged(tmp_path / "session.jsonl", 3, lines)
+    read = read_transcript(path)
+    assert event in read.later
+    assert "SPLIT_LINE" in codes(path)
+
+
+def test_events_glued_to_the_header_are_saved(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(line(HEADER)[:-1] + b"".join(map(line, turn(1, 0))))
+    read = read_transcript(path)
+    assert read.header is not None
+    assert [each["seq"] for each in read.later] == [0, 1, 2, 3, 4]
+
+
+def test_a_lost_line_is_one_fault_and_a_step_back_another(tmp_path: Path) -> None:
+    assert codes(damaged(tmp_path / "session.jsonl", 3, b"{gone\n")) == ["BAD_LINE", "CORRUPT"]
+    twice = line(turn(1, 0)[2])
+    path = damaged(tmp_path / "session.jsonl", 3, twice, twice)
+    assert codes(path) == ["SEQ_BACK", "CORRUPT"]
+
+
+def test_findings_are_all_counted_and_not_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(line(HEADER) + b"{}\n" * 5000)
+    with open_scan(path) as scan:
+        assert list(scan) == []
+    assert scan.counts["BAD_EVENT"] == 5000
+    assert len(scan.findings) == MOST_FINDINGS
