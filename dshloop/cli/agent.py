@@ -22,6 +22,7 @@ from dshloop.result import Caution, Result, Table
 from dshloop.times import iso_time
 
 if TYPE_CHECKING:
+    from dshloop.cli.invocation import Invocation
     from dshloop.loops.config import AgentEntry
     from dshloop.runs.agents import StartedAgent
     from dshloop.runs.docking import Docking
@@ -32,9 +33,10 @@ app = new_app("agent", "List, add, remove and start the agents of a profile's do
 @app.command("list", cls=ProfileCommand, epilog="Example: dshloop agent list --profile web")
 def list_agents(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     """List the agents that the dock row asks for, and whether what they need is there."""
-    with docked(invocation(ctx)) as (docking, notices):
+    run = invocation(ctx)
+    with docked(run) as (docking, notices):
         entries = docking.dock.config.agents
-        data = [_as_json(docking, index, entry) for index, entry in enumerate(entries)]
+        data = [_as_json(run, docking, index, entry) for index, entry in enumerate(entries)]
     rows = [
         (
             one["id"], one.get("loop", "-"), one.get("driver", "-"),
@@ -212,16 +214,9 @@ def _caution(agent: StartedAgent) -> Caution | None:
     return Caution(said, agent.fault.code, details=agent.fault.as_json())
 
 
-def _as_json(docking: Docking, index: int, entry: AgentEntry) -> dict[str, Any]:
+def _as_json(run: Invocation, docking: Docking, index: int, entry: AgentEntry) -> dict[str, Any]:
+    from dshloop.runs.explaining import keeps_waiting
+
     where = docking.rows.where(f"agents[{index}]") if docking.rows is not None else None
-    return {**entry.as_json(), "waits_for": _waits_for(docking, entry), "where": where}
-
-
-def _waits_for(docking: Docking, entry: AgentEntry) -> str | None:
-    """Say what keeps an agent from starting, as its selection finds it."""
-    from dshloop.loops.explanation import explain_create
-
-    asked = {"sessionId": entry.identity, "loop": entry.loop, "driver": entry.driver}
-    options = {key: value for key, value in asked.items() if value is not None}
-    conflict = explain_create(docking.dock, options).conflict
-    return None if conflict is None else conflict.message.split("\n")[0]
+    waits_for = keeps_waiting(docking, entry, run.places)
+    return {**entry.as_json(), "waits_for": waits_for, "where": where}

@@ -16,13 +16,15 @@ from dshloop.errors import (
     AgentWaitingError,
     DshloopError,
     ExitCode,
+    MissingDriverError,
+    UnknownLoopError,
 )
 from dshloop.loops.binding import Binding, read_binding
 from dshloop.loops.config import AgentEntry
 from dshloop.loops.names import listed
 from dshloop.loops.waiting import ConfiguredAgent, Missing, WaitingAgents
 from dshloop.paths import Places
-from dshloop.runs.foreign import owner_hint
+from dshloop.runs.hints import mend
 from dshloop.runs.making import agent_in, as_ours
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
@@ -164,7 +166,7 @@ async def _told(agent: ConfiguredAgent, process: Process, rows: ProfileRows) -> 
     fault = agent.fault
     if fault is None:
         try:
-            session = agent_in(agent.handle).agent.session
+            session = agent_in(agent.handle, agent.session).agent.session
             if not session.resumed:
                 session.keep()
             state: State = "resumed" if session.resumed else "started"
@@ -175,10 +177,12 @@ async def _told(agent: ConfiguredAgent, process: Process, rows: ProfileRows) -> 
 
 
 def _mend(missing: Missing, process: Process, rows: ProfileRows) -> str:
-    if missing.kind == "loop":
-        hint = owner_hint(missing.name, rows.dock_rows, process.dock.drivers.names, "route")
-        return hint or missing.command
-    return missing.command
+    """Say what mends it: what the profile's rows tell, or the command that registers it."""
+    named = {missing.kind: missing.name}
+    kind = UnknownLoopError if missing.kind == "loop" else MissingDriverError
+    error = kind(missing.message, hint=missing.command, **named)
+    mend(error, rows.dock_rows, process.dock.drivers.names, "route")
+    return error.hint or missing.command
 
 
 def _notices(process: Process, agents: WaitingAgents) -> list[str]:

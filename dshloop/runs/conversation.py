@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, require_known, unavailable
 from dshloop.drivers.fake import PingDriver, force_route
-from dshloop.errors import SessionIdError, SessionUnreadableError, UnknownLoopError
+from dshloop.errors import (
+    MissingDriverError,
+    SessionIdError,
+    SessionUnreadableError,
+    UnknownLoopError,
+)
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
 from dshloop.host.engine import AgentHandle
@@ -19,7 +24,7 @@ from dshloop.loops import binding
 from dshloop.loops.binding import Binding
 from dshloop.loops.selection import Selection
 from dshloop.paths import Places
-from dshloop.runs.foreign import owner_hint
+from dshloop.runs.hints import mend
 from dshloop.runs.making import made
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
@@ -172,7 +177,9 @@ class _Opening:
             meta["agentPreset"] = self.options.preset
         asked = {"sessionId": session_id, "meta": meta, **self._asked(choice)}
         self._require_answer(self.process.dock.select_create(asked), choice)
-        return self._routed(await made(self.process.host.agent_service.create(asked)), choice)
+        return self._routed(
+            await made(self.process.host.agent_service.create(asked), session_id), choice
+        )
 
     async def resume(self, _clock: Clock) -> AgentHandle:
         """Make an agent that goes on with a stored session."""
@@ -184,7 +191,9 @@ class _Opening:
         choice = typed or _as_before(recorded.binding, log.events)
         asked = {"resumeSessionId": log.header.id, **self._asked(typed)}
         self._require_answer(dock.select_resume(asked, recorded), choice)
-        return self._routed(await made(self.process.host.agent_service.resume(asked)), choice)
+        return self._routed(
+            await made(self.process.host.agent_service.resume(asked), log.header.id), choice
+        )
 
     def _log(self, name: str) -> SessionLog:
         """Open the session, or a new one in the place of one that can't be read, if forced."""
@@ -220,9 +229,9 @@ class _Opening:
         try:
             self.process.loops.require(selection)
             resolved = self.process.dock.resolve(selection)
-        except UnknownLoopError as error:
+        except (UnknownLoopError, MissingDriverError) as error:
             rows, drivers = self.options.rows.dock_rows, self.process.dock.drivers.names
-            error.hint = owner_hint(selection.loop, rows, drivers, selection.source) or error.hint
+            mend(error, rows, drivers, selection.source)
             raise
         tied = choice.provider if choice is not None else None
         if resolved.driver != DEFAULT or tied is not None:

@@ -14,7 +14,7 @@ from dshloop.loops.names import ABSENT, is_object
 from dshloop.loops.settings_default import KEY, NAMESPACE
 from dshloop.paths import Places
 from dshloop.runs.docking import Docking
-from dshloop.runs.foreign import way_on
+from dshloop.runs.hints import way_on
 from dshloop.sessions.catalog import find_id
 from dshloop.transcripts.dsh import read_transcript
 

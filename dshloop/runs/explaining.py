@@ -6,16 +6,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dshloop.errors import MissingDriverError, SessionUnreadableError, UnknownLoopError
+from dshloop.errors import (
+    DshloopError,
+    MissingDriverError,
+    SessionUnreadableError,
+    UnknownLoopError,
+)
 from dshloop.files import shown
 from dshloop.loops.binding import EVENT, Binding, Recorded, binding_data, read_log
-from dshloop.loops.engine_row import FAKE_DRIVER
+from dshloop.loops.config import AgentEntry
 from dshloop.loops.explanation import Explanation, explain_create, explain_recorded
 from dshloop.paths import Places
 from dshloop.runs.docking import Docking
-from dshloop.runs.foreign import owner_hint
+from dshloop.runs.hints import mend
 from dshloop.runs.stored import StoredSessions, unreadable, whole_of
-from dshloop.sessions.catalog import Entry, find
+from dshloop.sessions.catalog import Entry, find, find_id
 from dshloop.sessions.log import SessionLog, require_writable
 from dshloop.transcripts.dsh import read_transcript
 
@@ -62,8 +67,24 @@ def explain(docking: Docking, question: Question, places: Places, cwd: Path) -> 
             docking.dock, options, recorded, docking.places, config_changed_at=changed
         )
         found = replace(found, notices=(*noted, *found.notices))
-    _mend(docking, found)
+    if found.conflict is not None:
+        mend(found.conflict, docking.rows, docking.drivers, found.source)
     return found
+
+
+def keeps_waiting(docking: Docking, entry: AgentEntry, places: Places) -> str | None:
+    """Say what keeps a configured agent from starting, as its real selection finds it."""
+    resumed = entry.resume_session_id
+    try:
+        if entry.session_id is not None and find_id(places, entry.session_id) is not None:
+            resumed = entry.session_id
+        question = Question(
+            resumed or entry.session_id, None, entry.loop, entry.driver, resumed is not None
+        )
+        conflict: DshloopError | None = explain(docking, question, places, places.data).conflict
+    except DshloopError as fault:
+        conflict = fault
+    return None if conflict is None else conflict.message.split("\n")[0]
 
 
 def lacks_something(found: Explanation) -> bool:
@@ -157,17 +178,3 @@ def _changed_at(docking: Docking) -> float | None:
         return Path(file).stat().st_mtime if file else None
     except OSError:
         return None
-
-
-def _mend(docking: Docking, found: Explanation) -> None:
-    """Say what mends a loop or driver that is missing, where this profile knows more."""
-    conflict, rows = found.conflict, docking.rows
-    if isinstance(conflict, UnknownLoopError):
-        loop = conflict.details.get("loop")
-        conflict.hint = owner_hint(loop, rows, docking.drivers, found.source) or conflict.hint
-    if isinstance(conflict, MissingDriverError) and conflict.details["driver"] == FAKE_DRIVER:
-        row = rows.engine.get("id") if rows is not None and rows.engine is not None else None
-        if row is not None:
-            conflict.hint = (
-                f"Row {row} has fakeDriver off: dshloop profile set {row}.fakeDriver true."
-            )

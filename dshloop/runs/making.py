@@ -11,19 +11,19 @@ from dshloop.host.engine import AgentHandle
 from dshloop.loops.names import is_object
 
 
-async def made(making: Awaitable[Any]) -> AgentHandle:
-    """Wait for an agent and give it with its end.
+async def made(making: Awaitable[Any], session_id: str) -> AgentHandle:
+    """Wait for the agent of a session and give it with its end.
 
     Raises our own errors as they are, AGENT_FAILED for any other, and DRIVER_CONTRACT for what is
-    no agent of this host.
+    no agent of this host and session.
     """
     try:
-        return agent_in(await making)
+        return agent_in(await making, session_id)
     except Exception as fault:
         raise as_ours(fault) from fault
 
 
-def agent_in(handle: Any) -> AgentHandle:
+def agent_in(handle: Any, session_id: str | None) -> AgentHandle:
     """Give the agent of a handle; raises DRIVER_CONTRACT as `made`."""
     if is_object(handle):  # the dock has seen that both are there
         agent, dispose = handle["agent"], handle["dispose"]
@@ -33,6 +33,13 @@ def agent_in(handle: Any) -> AgentHandle:
         raise DriverContractError(
             f"what was made is no agent that runs here, but {type(agent).__name__}",
             hint="Let an engine of dshloop make the agent: docs/loop-provider-spec.md.",
+        )
+    if agent.id != session_id:
+        raise DriverContractError(
+            f'the agent that was made is of session "{agent.id}", not of "{session_id}"',
+            hint="create_agent makes the session of options.sessionId, resume goes on with that of "
+            "options.resumeSessionId.",
+            session=session_id,
         )
     return AgentHandle(agent, dispose)
 

@@ -103,7 +103,7 @@ def test_without_fake_driver_the_fix_is_named(places: Places) -> None:
     rows = rows_of(places, DOCKED.replace("fakeDriver: true", "fakeDriver: yes"))
     with pytest.raises(MissingDriverError) as caught:
         go(places, "hi", driver="fake", rows=rows)
-    assert "fakeDriver: true" in str(caught.value.hint)
+    assert "dshloop profile set driver.fakeDriver true" in str(caught.value.hint)
     assert not places.data.exists()
 
 

@@ -136,7 +136,7 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
     Raises UNKNOWN_LOOP, UNKNOWN_DRIVER and, for a driver on a driver loop, INVALID_CONFIG.
     """
     from dshloop.cli.profile.common import meant
-    from dshloop.runs.foreign import way_on
+    from dshloop.runs.hints import way_on
 
     meant(run, None)  # writers need a profile
     if force:

@@ -158,6 +158,43 @@ def test_a_loop_whose_engine_is_none_fails_and_leaves_nothing(
     assert logs() == {}
 
 
+def test_an_agent_of_another_session_is_refused(docked: Path, tmp_path: Path) -> None:
+    module = tmp_path / "site" / "cli_loops.py"
+    module.write_text(
+        module.read_text() + "from dshloop.host.engine import CreateOptions, Engine\n"
+        "async def lie(owner, options):\n"
+        "    return await Engine().create_agent(owner, CreateOptions('elsewhere'))\n"
+        'lying = {"kind": "driver", "createAgent": lie, "resume": lie}\n'
+    )
+    (docked.parent / "loops.yml").write_text("loops: {liar: cli_loops:lying}\n")
+    run = dshloop("session", "run", "hi", "--loop", "liar", "--session-id", "s1", "--json")
+    assert (run.code, run.error["code"]) == (1, "DRIVER_CONTRACT")
+    assert '"elsewhere", not of "s1"' in run.error["message"]
+    assert logs() == {}
+
+
+def test_the_list_tells_readiness_by_the_same_selection(team: Path) -> None:
+    assert dshloop("agent", "start", "planner").code == 0
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.write_text("agent-loops: {defaultDriver: nobody}\n")
+    found = by_id(dshloop("agent", "list", "--json").json)
+    assert found["planner"]["waits_for"] is None  # its session records a driver
+    assert found["back"]["waits_for"] == 'there is no session "nowhere"'
+    assert found["coder"]["waits_for"] == 'loop "ghost" is not registered (available: standard)'
+
+
+def test_a_driver_that_the_row_has_off_is_mended_there(docked: Path) -> None:
+    text = docked.read_text().replace("fakeDriver: true", "fakeDriver: 'true'")
+    docked.write_text(text.replace("id: first", "{id: first, driver: fake-driver}"))
+    ran = dshloop("agent", "start", "--json")
+    assert ran.code == 3
+    fix = "dshloop profile set engine.fakeDriver true"
+    assert fix in ran.json[0]["waits_for"]["command"]
+    run = dshloop("session", "run", "hi", "--driver", "fake", "--json")
+    assert (run.code, run.error["code"]) == (3, "MISSING_DRIVER")
+    assert fix in run.error["hint"]
+
+
 def test_without_agents_there_is_nothing_to_start() -> None:
     ran = dshloop("agent", "start")
     assert (ran.code, ran.out, ran.err) == (0, "", "the dock row asks for no agents\n")
