@@ -191,12 +191,12 @@ def _newest_time(events: list[Any]) -> int | None:
 
 
 def _way_on(session: str, field: str, requested_by: str) -> str:
+    new = f"begin a new session to run on another {field}"
     if requested_by == "route":
-        return (
-            f'Remove the route of "{session}" from sessionLoops, or fork the session (--fork): '
-            f"the copy may run on another {field}."
-        )
-    return f"Resume it without naming a {field}, or fork it (--fork) to go on with another one."
+        from shlex import quote
+
+        return f"Remove its route (dshloop loop unroute {quote(session)} --session), or {new}."
+    return f"Resume it without naming a {field}, or {new}."
 
 
 def _field(event: Mapping[str, Any], name: str) -> object:

@@ -202,6 +202,23 @@ def test_resume_counts_what_the_log_records() -> None:
     assert dshloop("loop", "explain", "--resume", "--preset", "code").code == 2
 
 
+def test_a_route_that_stands_in_a_sessions_way_is_removed_as_the_hint_says(docked: Path) -> None:
+    assert dshloop("session", "run", "hi", "--driver", "fake", "--session-id", "s1").code == 0
+    assert dshloop("loop", "route", "s1", "standard+default", "--session").code == 0
+    (log,) = Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")
+    before = log.read_bytes()
+    refused = dshloop("session", "run", "hi", "--resume", "s1", "--json")
+    assert (refused.code, refused.error["code"]) == (4, "LOOP_SWITCH")
+    about = ("session", "field", "stored", "requested", "requested_by", "stored_by")
+    assert [refused.error["details"][name] for name in about] == [
+        "s1", "driver", "fake-driver", "default", "route", "binding",
+    ]  # fmt: skip
+    assert log.read_bytes() == before
+    assert "dshloop loop unroute s1 --session" in refused.error["hint"]
+    assert dshloop("loop", "unroute", "s1", "--session").code == 0
+    assert dshloop("session", "run", "hi", "--resume", "s1").code == 0
+
+
 def test_a_log_that_can_not_be_read_is_refused() -> None:
     dshloop("session", "run", "hi", "--driver", "fake", "--session-id", "s1")
     (log,) = Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")
