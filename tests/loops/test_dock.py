@@ -125,7 +125,7 @@ def test_a_loop_switch_carries_who_stored_and_who_asked() -> None:
     }
     by_route = refused(LoopSwitchError, dock, resumeSessionId="r")
     assert by_route.details["requested_by"] == "route"
-    assert "sessionLoops" in by_route.hint
+    assert "dshloop loop unroute r --session" in by_route.hint
     assert by_route.exit_code == ExitCode.REFUSED
 
 
