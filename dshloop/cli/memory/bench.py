@@ -31,7 +31,7 @@ app = module_app()
 
 
 def _share(name: str, text: str) -> Any:
-    return typer.Option(name, min=0.0, max=1.0, metavar="0-1", callback=number, help=text)
+    return typer.Option(name, min=0.0, max=1.0, metavar="SHARE", callback=number, help=text)
 
 
 @app.command(cls=FilterVerb, epilog="Example: dshloop memory bench questions.yml --min-hit 0.9")

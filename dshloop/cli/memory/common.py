@@ -1,7 +1,7 @@
 """What the verbs of `dshloop memory` share: their options, the store, and how it is opened.
 
 The options that many verbs have are not parameters of their functions. A verb takes them by its
-class (`StoreVerb`, `FilterVerb`, ...) and reads them by `opened`, `filters` and `form`.
+class (`WriteVerb`, `ListVerb`, ...) and reads them by `opened`, `filters` and `form`.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def module_app() -> typer.Typer:
     return new_app("memory", "")
 
 
-class StoreVerb(Command):
-    """A verb that opens a store."""
+class WriteVerb(Command):
+    """A verb that changes what a store holds."""
 
     sets: Sequence[str] = ("store",)
 
@@ -73,22 +73,34 @@ class StoreVerb(Command):
         super().__init__(name, params=params, **attrs)
 
 
-class ShowVerb(StoreVerb):
-    """A verb that shows entries."""
-
-    sets = ("format", "store")
-
-
-class FilterVerb(StoreVerb):
-    """A verb that works on the entries which pass filters."""
+class FilterWriteVerb(WriteVerb):
+    """A verb that changes the entries which pass filters."""
 
     sets = ("filters", "store")
 
 
-class ListVerb(StoreVerb):
+class ReadVerb(WriteVerb):
+    """A verb that reads a store."""
+
+    sets = ("store", "readonly")
+
+
+class ShowVerb(WriteVerb):
+    """A verb that shows entries."""
+
+    sets = ("format", "store", "readonly")
+
+
+class FilterVerb(WriteVerb):
+    """A verb that reads the entries which pass filters."""
+
+    sets = ("filters", "store", "readonly")
+
+
+class ListVerb(WriteVerb):
     """A verb that lists the entries which pass filters."""
 
-    sets = ("filters", "format", "store")
+    sets = ("filters", "format", "store", "readonly")
 
 
 def _options(sets: Sequence[str]) -> Iterator[TyperOption]:
@@ -100,7 +112,8 @@ def _options(sets: Sequence[str]) -> Iterator[TyperOption]:
         yield _flag("--brief", "Print a line for each.")
         yield _flag("--full", "Print whole texts.")
     yield _value("--store", "NAME", "The store instead of $DSHLOOP_STORE.", complete.stores)
-    yield _flag("--readonly", "Open the store for reading only.")
+    if "readonly" in sets:
+        yield _flag("--readonly", "Open the store for reading only.")
 
 
 def _filter_options() -> Iterator[TyperOption]:

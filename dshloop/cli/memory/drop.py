@@ -10,11 +10,11 @@ import typer
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
-    FilterVerb,
+    FilterWriteVerb,
     Id,
     Limit,
     MinScore,
-    StoreVerb,
+    WriteVerb,
     filters,
     given,
     module_app,
@@ -35,7 +35,7 @@ SHOWN = 20  # entries that an answer names
 _NO_CONDITION = ("store", "readonly")
 
 
-@app.command(cls=FilterVerb, epilog="Example: dshloop memory forget --project old --dry-run")
+@app.command(cls=FilterWriteVerb, epilog="Example: dshloop memory forget --project old --dry-run")
 def forget(
     ctx: typer.Context,
     entry_ids: Annotated[
@@ -89,7 +89,7 @@ def forget(
     return _forgotten(done, missing, dry_run=dry_run)
 
 
-@app.command(cls=StoreVerb)
+@app.command(cls=WriteVerb)
 def undo(ctx: typer.Context) -> Result[dict[str, Any]]:
     """Take back the last change of this store: remember, edit, forget or restore."""
     from dshloop.times import iso_time
@@ -102,7 +102,7 @@ def undo(ctx: typer.Context) -> Result[dict[str, Any]]:
     return Result(data, "\n".join([*lines, *_named(done.entries)]))
 
 
-@app.command(cls=StoreVerb)
+@app.command(cls=WriteVerb)
 def restore(ctx: typer.Context, entry_ids: Annotated[list[str], Id]) -> Result[dict[str, Any]]:
     """Bring back forgotten entries."""
     with opened(ctx) as store:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.memory.common import AllowSecrets, Id, StoreVerb, module_app, opened, piped
+from dshloop.cli.memory.common import AllowSecrets, Id, WriteVerb, module_app, opened, piped
 from dshloop.cli.memory.keep import Concepts, FileRefs, Strength, Type, kept
 from dshloop.cli.params import invocation
 from dshloop.errors import MemoryEmptyError, UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = module_app()
 
 
-@app.command(cls=StoreVerb, epilog="Example: dshloop memory edit mem_01a2 --type workflow")
+@app.command(cls=WriteVerb, epilog="Example: dshloop memory edit mem_01a2 --type workflow")
 def edit(
     ctx: typer.Context,
     memory_id: Annotated[str, Id],

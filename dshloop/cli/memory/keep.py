@@ -11,7 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
     AllowSecrets,
-    StoreVerb,
+    WriteVerb,
     file_text,
     module_app,
     number,
@@ -68,7 +68,7 @@ Strength = Annotated[
 ]
 
 
-@app.command(cls=StoreVerb, epilog='Example: dshloop memory remember "We deploy on Fridays"')
+@app.command(cls=WriteVerb, epilog='Example: dshloop memory remember "We deploy on Fridays"')
 def remember(
     ctx: typer.Context,
     text: Annotated[

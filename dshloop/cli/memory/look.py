@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dshloop.cli.memory.common import Id, ShowVerb, StoreVerb, module_app, opened
+from dshloop.cli.memory.common import Id, ReadVerb, ShowVerb, module_app, opened
 from dshloop.cli.memory.view import Form, briefly, cells, entries_view, form, listed, page
 from dshloop.result import Lines, Result, Table, View
 from dshloop.terminal import one_line
@@ -43,7 +43,7 @@ def history(ctx: typer.Context, memory_id: Annotated[str, Id]) -> Result[Any]:
     return listed(ctx, [one.as_json() for one in versions], view)
 
 
-@app.command(cls=StoreVerb)
+@app.command(cls=ReadVerb)
 def stats(ctx: typer.Context) -> Result[dict[str, Any]]:
     """Count what is stored, by type and project."""
     with opened(ctx) as store:

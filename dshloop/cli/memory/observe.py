@@ -11,7 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
     AllowSecrets,
-    StoreVerb,
+    WriteVerb,
     module_app,
     opened,
     piped,
@@ -27,7 +27,7 @@ _SESSION_KEYS = ("session_id", "sessionId")
 
 
 @app.command(
-    cls=StoreVerb,
+    cls=WriteVerb,
     epilog='Example: dshloop memory observe stop --session s1 --data \'{"reason": "done"}\'',
 )
 def observe(
@@ -92,6 +92,7 @@ def observe(
         cwd=str(run.env.cwd),
         at=None if at is None else read_moment(at, run.env.clock()).start,
         agent=agent,
+        allow_secrets=allow_secrets,
     )
     with opened(ctx) as store:
         done = store.observe(new, allow_secrets=allow_secrets)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dshloop.cli.memory import complete
-from dshloop.cli.memory.common import Semantic, StoreVerb, module_app, opened, project
+from dshloop.cli.memory.common import ReadVerb, Semantic, module_app, opened, project
 from dshloop.cli.params import invocation
 from dshloop.errors import MemoryEmptyError
 from dshloop.result import Result
@@ -15,7 +15,7 @@ from dshloop.result import Result
 app = module_app()
 
 
-@app.command(cls=StoreVerb, epilog="Example: dshloop memory context --project . --budget 1000")
+@app.command(cls=ReadVerb, epilog="Example: dshloop memory context --project . --budget 1000")
 def context(
     ctx: typer.Context,
     project_name: Annotated[
