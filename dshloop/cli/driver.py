@@ -118,16 +118,19 @@ def register(
     dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
     """Register a driver in the profile's loops.yml; it is loaded first, to see that it can be."""
+    from dshloop.cli.profile.common import meant
     from dshloop.loops.importing import load_driver
     from dshloop.loops.names import require_driver_name
     from dshloop.loops.registering import plan_register, require_target
 
+    run = invocation(ctx)
+    meant(run, None)
     require_driver_name(name)
     require_target(target)
     if not force:
         load_driver(target)
     return edit_loops_file(
-        invocation(ctx),
+        run,
         lambda path: plan_register(path, "driver", name, target),
         dry_run=dry_run,
         driver=name,

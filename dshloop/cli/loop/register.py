@@ -39,9 +39,11 @@ def register(
 
     What is registered is loaded first, so that a loop that can't run is found now.
     """
+    from dshloop.cli.profile.common import meant
     from dshloop.loops.registering import plan_register
 
     run = invocation(ctx)
+    meant(run, None)
     value = _value(run, loop, target, source, force)
     return edit_loops_file(
         run, lambda path: plan_register(path, "loop", loop, value), dry_run=dry_run, loop=loop

@@ -31,6 +31,9 @@ def test_writers_without_a_profile_are_a_usage_error() -> None:
         ["loop", "unroute", "code"],
         ["loop", "register", "a", "dshloop.loops.standard:ID", "--force"],
         ["driver", "register", "a", "m:o", "--force"],
+        ["loop", "register", "a", "nothing_there:x"],
+        ["loop", "register", "a", "--from", "nothing-there.yml"],
+        ["driver", "register", "a", "nothing_there:x"],
         ["agent", "add", "a"],
         ["agent", "remove", "a"],
     ):
