@@ -113,3 +113,17 @@ class EmbeddingInvalidError(FailedError):
 
     code = "EMBEDDING_INVALID"
     hint = "Is memory.embeddings.model a model for embeddings, and the one that it was?"
+
+
+class StoreReadOnlyError(RefusedError):
+    """The memory store was opened for reading only."""
+
+    code = "STORE_READONLY"
+    hint = "Nothing was changed. Run the command without --readonly."
+
+
+class StoreOlderError(RefusedError):
+    """The memory database has the schema of an earlier dshloop and may only be read."""
+
+    code = "STORE_OLDER"
+    hint = "Run any memory command once without --readonly; a copy of the file is made first."

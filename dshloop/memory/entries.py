@@ -148,6 +148,8 @@ class NewObservation(NamedTuple):
     importance: float = DEFAULT_IMPORTANCE
     prompt: str | None = None
     """The user's words, when that is what was observed: a session's first one names it."""
+    redacted: int = 0
+    """How many secrets were taken out when it was made."""
 
 
 class Observation(NamedTuple):

@@ -183,7 +183,7 @@ class MemoryStore(Protocol):
         *,
         content: str | None = None,
         title: str | None = None,
-        type: str | None = None,
+        type: str | None = None,  # noqa: A002
         concepts: Sequence[str] | None = None,
         files: Sequence[str] | None = None,
         strength: float | None = None,

@@ -135,7 +135,7 @@ def test_the_project_is_stamped_and_filters_only_when_asked(tmp_path: Path) -> N
     remember("deploy the api", cwd=api)
     remember("deploy the third", "--project", "third", cwd=api)
     remember("deploy the fourth", variables={"AGENTMEMORY_PROJECT_NAME": "fourth"}, cwd=api)
-    remember("deploy the api again", "--project", ".", cwd=api)
+    remember("then deploy its documentation", "--project", ".", cwd=api)
 
     def projects(*words: str, **more: object) -> list[str]:
         ran = dshloop("memory", *words, "--json", **more)  # type: ignore[arg-type]

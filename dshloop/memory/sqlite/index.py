@@ -1,9 +1,10 @@
 """The full-text index: which words an entry is found by.
 
 A row of ``memory_index`` has the number of its entry (rowid = seq) and the words of four fields as
-text.py makes them, joined by blanks. Only latest memories and observations are in it. The table
-``tally`` keeps what ranking needs to know of the whole store, so that nothing has to count a
-million rows; triggers on ``entries`` keep it right.
+text.py makes them, joined by blanks; beside them, not searched, what ranking wants to know of how
+it was said. Only latest memories and observations are in it. The table ``tally`` keeps what ranking
+needs to know of the whole store, so that nothing has to count a million rows; triggers on
+``entries`` keep it right.
 """
 
 from __future__ import annotations
@@ -11,17 +12,35 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from dshloop.memory.entries import Entry, title_of
+from dshloop.memory.entries import Entry, Observation, title_of
 from dshloop.text import words
 
 FIELDS = ("title", "content", "concepts", "files")
-"""The index's columns, in order."""
+"""The index's columns that are searched, in order; ``manner`` follows them."""
 
+ASKS = "?"
+"""The last word of the manner of an entry that ends in a question."""
+
+# Every word is one token of ours: nothing but blanks separates. No positions and no sizes are kept,
+# nothing asks for them: a third less to write, and common words are read faster.
+_CREATE = f"""
+    CREATE VIRTUAL TABLE memory_index USING fts5 (
+      {", ".join(FIELDS)}, manner UNINDEXED,
+      tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'",
+      detail = column, columnsize = 0
+    )
+"""
+_WORDS = "CREATE VIRTUAL TABLE memory_words USING fts5vocab (memory_index, row)"
 _CONTENT = FIELDS.index("content")
-_INSERT = f"INSERT INTO memory_index (rowid, {', '.join(FIELDS)}) VALUES (?{', ?' * len(FIELDS)})"
+_INSERT = (
+    f"INSERT INTO memory_index (rowid, {', '.join(FIELDS)}, manner) "
+    f"VALUES (?{', ?' * len(FIELDS)}, ?)"
+)
+_MOST_SPEAKER = 40  # characters before a colon that can be a name
+_MOST_NOTE = 400  # characters of a note in brackets at the end
 
 Indexed = tuple[str, ...]
-"""The words of each of ``FIELDS``, joined by blanks."""
+"""The words of each of ``FIELDS``, joined by blanks, and the manner."""
 
 
 def index_of(entry: Entry) -> Indexed:
@@ -30,13 +49,51 @@ def index_of(entry: Entry) -> Indexed:
     A title that was made from the content is left out, so that its words aren't counted twice.
     """
     title = "" if entry.title == title_of(entry.content) else entry.title
+    if isinstance(entry, Observation) and entry.subtitle:
+        title = f"{title}\n{entry.subtitle}"
     texts = (title, entry.content, "\n".join(entry.concepts), "\n".join(entry.files))
-    return tuple(" ".join(words(text)) if text else "" for text in texts)
+    return (*(" ".join(words(text)) if text else "" for text in texts), manner_of(entry.content))
+
+
+def manner_of(content: str) -> str:
+    """Tell how something was said: the words of the speaker's name where it begins like
+    ``Ann Lee: ...``, then ``ASKS`` where it ends in a question (a note in brackets aside)."""
+    name, colon, _ = content[: _MOST_SPEAKER + 2].partition(": ")
+    spoken = colon and "\n" not in name and all(part[:1].isupper() for part in name.split())
+    said = list(words(name)) if spoken else []
+    ending = content[-_MOST_NOTE:].rstrip()
+    if ending.endswith("]") and "[" in ending:
+        ending = ending[: ending.rindex("[")].rstrip()
+    return " ".join([*said, ASKS] if ending.endswith(("?", "？")) else said)
 
 
 def length(indexed: Indexed) -> int:
     """Count the words; the entry's row keeps it in ``words``."""
-    return sum(text.count(" ") + 1 for text in indexed if text)
+    return sum(text.count(" ") + 1 for text in indexed[: len(FIELDS)] if text)
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make an empty index, in place of one that is there."""
+    connection.execute("DROP TABLE IF EXISTS memory_words")
+    connection.execute("DROP TABLE IF EXISTS memory_index")
+    connection.execute(_CREATE)
+    connection.execute(_WORDS)
+
+
+def reindex_all(connection: sqlite3.Connection) -> None:
+    """Make the index anew from the entries, row by row; the tally follows by its triggers."""
+    from dshloop.memory.sqlite.rows import COLUMNS, entry_of
+
+    create(connection)
+    rows = connection.execute(
+        f"SELECT seq, words, {COLUMNS} FROM entries WHERE latest ORDER BY seq"
+    )
+    for seq, counted, *row in rows:
+        indexed = index_of(entry_of(row))
+        add(connection, seq, indexed)
+        if length(indexed) != counted:
+            values = (length(indexed), seq)
+            connection.execute("UPDATE entries SET words = ? WHERE seq = ?", values)
 
 
 def add(connection: sqlite3.Connection, seq: int, indexed: Indexed) -> None:

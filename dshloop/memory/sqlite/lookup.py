@@ -66,7 +66,9 @@ def count(connection: sqlite3.Connection, filters: Filters, now: float) -> int:
     return int(number)
 
 
-def find(connection: sqlite3.Connection | None, id_: str, now: float) -> Row:
+def find(
+    connection: sqlite3.Connection | None, id_: str, now: float, table: str = "entries"
+) -> Row:
     """Give the entry with this id or beginning, ``mem_`` or ``obs_`` left out or not.
 
     Raises MEMORY_NOT_FOUND, AMBIGUOUS_ID.
@@ -76,7 +78,7 @@ def find(connection: sqlite3.Connection | None, id_: str, now: float) -> Row:
     for start in starts if connection is not None and id_ else ():
         assert connection is not None
         rows += connection.execute(
-            f"SELECT {_ENTRY} FROM entries AS m "
+            f"SELECT {_ENTRY} FROM {table} AS m "
             f"WHERE m.id >= ? AND m.id < ? AND {LIVE} ORDER BY m.id LIMIT ?",
             (packed(start), packed(start + "\uffff"), now, _SHOWN_CANDIDATES),
         ).fetchall()
@@ -96,6 +98,28 @@ def by_id(connection: sqlite3.Connection, id_: str | None) -> Row | None:
     """Give the entry of a whole id, expired or not."""
     found = connection.execute(f"SELECT {_ENTRY} FROM entries WHERE id = ?", (id_,)).fetchone()
     return None if found is None else row(found)
+
+
+def around(
+    connection: sqlite3.Connection, one: Row, now: float, before: int, after: int
+) -> list[Entry]:
+    """Give an entry with its neighbours in its session, else in its project and of its agent."""
+    if one.entry.session:
+        beside, values = "m.session = ?", [packed(one.entry.session)]
+    else:
+        beside = "m.session = '' AND m.project = ? AND m.agent = ?"
+        values = [packed(one.entry.project), packed(one.entry.agent or "")]
+    query = f"SELECT {_ENTRY} FROM entries AS m WHERE {beside} AND m.latest = 1 AND {LIVE} AND "
+    earlier = connection.execute(
+        f"{query} m.seq < ? ORDER BY m.seq DESC LIMIT ?",
+        (*values, now, one.seq, min(max(before, 0), _MOST_ROWS)),
+    )
+    later = connection.execute(
+        f"{query} m.seq > ? ORDER BY m.seq LIMIT ?",
+        (*values, now, one.seq, min(max(after, 0), _MOST_ROWS)),
+    )
+    found = [*reversed([row(each) for each in earlier]), one, *map(row, later)]
+    return [each.entry for each in found]
 
 
 def load(connection: sqlite3.Connection, seqs: Sequence[int]) -> dict[int, Entry]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 from dshloop.errors import StoreCorruptError, StoreNewerError
@@ -37,13 +39,20 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     return int(version)
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Run the migrations that are missing, all or none; cheap when there is none."""
+def migrate(connection: sqlite3.Connection, path: Path) -> Path | None:
+    """Run the migrations that are missing, all or none; cheap when there is none.
+
+    Gives the copy that was made of a database that had something in it.
+    """
     if version_of(connection, path) == len(MIGRATIONS):
-        return
+        return None
+    copy: Path | None = None
     with transaction(connection, path):
         # Asked again under the lock: another process may have been faster.
-        for number in range(version_of(connection, path), len(MIGRATIONS)):
+        version = version_of(connection, path)
+        if 0 < version < len(MIGRATIONS):
+            copy = _copy(path, version)
+        for number in range(version, len(MIGRATIONS)):
             for step in MIGRATIONS[number]:
                 if isinstance(step, str):
                     connection.execute(step)
@@ -51,3 +60,37 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
                     step(connection)
             connection.execute(f"PRAGMA user_version = {number + 1}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    return copy
+
+
+def known() -> int:
+    """Give how many migrations there are: the schema of this version."""
+    return len(MIGRATIONS)
+
+
+def copy_of(path: Path, version: int) -> Path:
+    """Name the copy of a database as it was at a schema: ``memory.db.schema-1``."""
+    return path.with_name(f"{path.name}.schema-{version}")
+
+
+def _copy(path: Path, version: int) -> Path:
+    """Copy the database as it is beside it (0600), whole or not at all.
+
+    It is called while the write lock is held, so nobody changes it meanwhile. A copy that is there
+    already, from a migration that was cut short, is replaced.
+    """
+    copy = copy_of(path, version)
+    part = copy.with_name(f"{copy.name}.{os.getpid()}.part")
+    os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+    try:
+        with (
+            closing(sqlite3.connect(path)) as source,
+            closing(sqlite3.connect(part)) as target,
+        ):
+            source.backup(target)
+        part.replace(copy)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+    return copy

@@ -38,8 +38,11 @@ def unpacked(stored: Stored) -> str:
     return stored if isinstance(stored, str) else stored.decode("utf-8", "surrogatepass")
 
 
-def row_of(entry: Entry) -> tuple[Any, ...]:
-    """Give the values of ``COLUMNS``; lists and the source are JSON, absent texts are empty."""
+def row_of(entry: Entry, arrived: float | None = None) -> tuple[Any, ...]:
+    """Give the values of ``COLUMNS``; lists and the source are JSON, absent texts are empty.
+
+    An observation's ``updated_at`` is when it arrived, whenever it says it was made.
+    """
     if isinstance(entry, Memory):
         return _memory_row(entry)
     return (
@@ -52,7 +55,7 @@ def row_of(entry: Entry) -> tuple[Any, ...]:
         packed(entry.agent or ""),
         packed(entry.session),
         entry.created_at,
-        entry.created_at,
+        entry.created_at if arrived is None else arrived,
         entry.importance,
         None,
         1,

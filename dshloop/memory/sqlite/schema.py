@@ -12,6 +12,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
+from dshloop.memory.sqlite.index import reindex_all
+
 APPLICATION_ID = 0x6473686C
 """``dshl``: tells our databases from others."""
 
@@ -93,6 +95,20 @@ _ENTRY = """
       content TEXT NOT NULL
 """
 
+_SESSION = """
+      id TEXT PRIMARY KEY,
+      project TEXT NOT NULL,
+      cwd TEXT NOT NULL,
+      agent TEXT NOT NULL,
+      title TEXT,
+      first_prompt TEXT,
+      summary TEXT,
+      started_at REAL NOT NULL,
+      updated_at REAL NOT NULL,
+      ended_at REAL,
+      observations INTEGER NOT NULL
+"""
+
 _ENTRIES_OF_BOTH_KINDS = (
     f"CREATE TABLE entries ({_ENTRY})",
     # An equal text could not be stored twice so far; now old versions may equal new ones.
@@ -115,6 +131,7 @@ _ENTRIES_OF_BOTH_KINDS = (
     "CREATE INDEX entries_by_project ON entries (project, kind, latest, seq)",
     "CREATE INDEX entries_by_session ON entries (session, seq) WHERE session <> ''",
     "CREATE INDEX entries_by_time ON entries (created_at)",
+    "CREATE INDEX entries_by_end ON entries (expires_at) WHERE expires_at IS NOT NULL",
     "CREATE INDEX entries_by_digest ON entries (digest)",
     "CREATE INDEX entries_by_previous ON entries (previous) WHERE previous IS NOT NULL",
     "ALTER TABLE tally RENAME COLUMN memories TO entries",
@@ -135,30 +152,17 @@ _ENTRIES_OF_BOTH_KINDS = (
       UPDATE tally SET entries = entries - 1, words = words - old.words;
     END
     """,
-    """
-    CREATE TABLE sessions (
-      id TEXT PRIMARY KEY,
-      project TEXT NOT NULL,
-      cwd TEXT NOT NULL,
-      agent TEXT NOT NULL,
-      title TEXT,
-      first_prompt TEXT,
-      summary TEXT,
-      started_at REAL NOT NULL,
-      updated_at REAL NOT NULL,
-      ended_at REAL,
-      observations INTEGER NOT NULL
-    )
-    """,
+    f"CREATE TABLE sessions ({_SESSION})",
     "CREATE INDEX sessions_by_start ON sessions (started_at)",
     # A row that was forgotten stays whole until it is purged, so that it can be restored.
     f"CREATE TABLE forgotten ({_ENTRY}, operation INTEGER NOT NULL, forgotten_at REAL NOT NULL)",
+    f"CREATE TABLE forgotten_sessions ({_SESSION}, operation INTEGER NOT NULL)",
     "CREATE INDEX forgotten_by_operation ON forgotten (operation)",
     "CREATE INDEX forgotten_by_time ON forgotten (forgotten_at)",
     # What undo reads: the changes, and as JSON what they need to be taken back.
     """
     CREATE TABLE operations (
-      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      number INTEGER PRIMARY KEY,
       verb TEXT NOT NULL,
       at REAL NOT NULL,
       detail TEXT NOT NULL
@@ -166,7 +170,44 @@ _ENTRIES_OF_BOTH_KINDS = (
     """,
 )
 
+# See vectors.py; numbers are never used twice, so that readers can tell what is new.
+_VECTORS = (
+    """
+    CREATE TABLE embedding_models (
+      number INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      dimensions INTEGER NOT NULL,
+      background BLOB NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE vectors (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      seq INTEGER NOT NULL,
+      model INTEGER NOT NULL,
+      vector BLOB NOT NULL,
+      UNIQUE (seq, model)
+    )
+    """,
+    """
+    CREATE TRIGGER vector_gone AFTER DELETE ON entries BEGIN
+      DELETE FROM vectors WHERE seq = old.seq;
+    END
+    """,
+    """
+    CREATE TRIGGER vector_outdated AFTER UPDATE OF title, content, latest ON entries
+    WHEN old.content IS NOT new.content OR old.title IS NOT new.title OR NOT new.latest BEGIN
+      DELETE FROM vectors WHERE seq = old.seq;
+    END
+    """,
+)
+
 Step = str | Callable[[sqlite3.Connection], None]
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (_FIRST, _ENTRIES_OF_BOTH_KINDS)
+# What the index keeps of an entry was changed too.
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (
+    _FIRST,
+    (*_ENTRIES_OF_BOTH_KINDS, reindex_all),
+    _VECTORS,
+)
 """Each a sequence of statements, or functions that take the connection, run in one transaction."""

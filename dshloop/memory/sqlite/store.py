@@ -1,50 +1,195 @@
-"""The embedded store as a ``MemoryStore``: one file that appears with the first memory."""
+"""The embedded store as a ``MemoryStore``: one file that appears with the first entry."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
-from dshloop.memory.entries import Entry, NewMemory
-from dshloop.memory.sqlite import lookup, search, write
-from dshloop.memory.sqlite.connect import (
-    explained,
-    open_for_reading,
-    open_for_writing,
-    transaction,
+from dshloop.memory.clean import clean_memory, clean_observation, clean_texts
+from dshloop.memory.entries import (
+    Entry,
+    Memory,
+    NewMemory,
+    NewObservation,
+    NewSession,
+    Session,
 )
-from dshloop.memory.sqlite.migrate import migrate, version_of
+from dshloop.memory.sqlite import (
+    forgetting,
+    history,
+    lookup,
+    observe,
+    operations,
+    search,
+    sessions,
+)
+from dshloop.memory.sqlite import remember as remember_
+from dshloop.memory.sqlite.database import Database
+from dshloop.memory.sqlite.operation import Operation, begin, finish
 from dshloop.memory.sqlite.rank import FLOOR
+from dshloop.memory.sqlite.remember import Newcomer, Rarity
 from dshloop.memory.sqlite.rows import Row
-from dshloop.memory.sqlite.schema import MIGRATIONS
-from dshloop.memory.store import DEFAULT_LIMIT, Filters, Forgotten, Hit, Remembered, Stats
-from dshloop.paths import private_folder
+from dshloop.memory.sqlite.stats import stats_of
+from dshloop.memory.store import (
+    DEFAULT_LIMIT,
+    Filters,
+    Forgotten,
+    Hit,
+    Observed,
+    Remembered,
+    Stats,
+    Undone,
+)
 
 _EVERYTHING = Filters()
+_AT_ONCE = 1_000
 
 
 class SqliteStore:
-    """Memories in ``path``. Readers never create the file: without one the store is empty.
+    """Entries in ``path``. Readers never create the file: without one the store is empty.
 
-    Not for use by several threads at once; several processes are fine.
+    ``readonly`` refuses every write and changes nothing of the file, not even its schema.
+    ``notice`` is called with what a person should know (that an older file was copied before it
+    was brought forward). Not for use by several threads at once; several processes are fine.
     """
 
     name = "embedded"
 
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        readonly: bool = False,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
         self.path = path
         self._clock = clock
-        self._connection: sqlite3.Connection | None = None
-        self._writable = False
+        self._database = Database(path, readonly=readonly, notice=notice)
+        self._rarity = Rarity()
+        self._batch: Operation | None = None
 
-    def remember(self, new: NewMemory) -> Remembered:
-        new = new.checked()
-        with self._writing() as connection:
-            return write.insert_or_merge(connection, new, self._clock())
+    # Writing
+
+    def remember(self, new: NewMemory, *, allow_secrets: bool = False) -> Remembered:
+        one, redacted = self._newcomer(new, allow_secrets=allow_secrets)
+        with self._changing("remember") as (connection, operation):
+            done = remember_.remember(connection, operation, one, self._rarity)
+        return done._replace(redacted=redacted)
+
+    def remember_all(
+        self, news: Iterable[NewMemory], *, allow_secrets: bool = False
+    ) -> Iterator[Remembered]:
+        """Keep many memories, a thousand in one transaction; yield what came of each when it is
+        on disk. What was yielded stays when a later one raises."""
+        for some in _in_parts(news, _AT_ONCE):
+            made = [self._newcomer(new, allow_secrets=allow_secrets) for new in some]
+            with self._changing("remember") as (connection, operation):
+                done = [
+                    remember_.remember(connection, operation, one, self._rarity) for one, _ in made
+                ]
+            for each, (_, redacted) in zip(done, made, strict=True):
+                yield each._replace(redacted=redacted)
+
+    def edit(
+        self,
+        id: str,  # noqa: A002
+        *,
+        content: str | None = None,
+        title: str | None = None,
+        type: str | None = None,  # noqa: A002
+        concepts: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        strength: float | None = None,
+        allow_secrets: bool = False,
+    ) -> Remembered:
+        redacted = 0
+        if not allow_secrets:
+            (content, title), redacted = clean_texts([content, title])
+        change = history.Edit(content, title, type, concepts, files, strength).checked()
+        now = self._clock()
+        with self._changing("edit") as (connection, operation):
+            row = lookup.find(connection, id, now)
+            done = history.edit(connection, operation, row, change, now)
+        return done._replace(redacted=redacted)
+
+    def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
+        redacted = new.redacted
+        if not allow_secrets:
+            new, redacted = clean_observation(new)
+        one = observe.prepare(new, self._clock())
+        with self._database.writing() as connection:
+            done = observe.observe(connection, one)
+        return done._replace(redacted=redacted)
+
+    def start_session(self, new: NewSession) -> Session:
+        with self._database.writing() as connection:
+            return sessions.start(connection, new, self._clock())
+
+    def end_session(self, id: str) -> Session | None:  # noqa: A002
+        if self.get_session(id) is None:
+            return None
+        with self._database.writing() as connection:
+            return sessions.end(connection, id, self._clock())
+
+    def forget(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        where: Filters | None = None,
+        dry_run: bool = False,
+        purge: bool = False,
+    ) -> Forgotten:
+        now = self._clock()
+        with self._database.reading() as connection:
+            doomed = _Doomed.of(connection, ids, where, now, purge=purge)
+        if not dry_run and doomed.rows:
+            with self._changing("purge" if purge else "forget") as (connection, operation):
+                # Looked up again: another process may have been here.
+                doomed = _Doomed.of(connection, ids, where, now, purge=purge)
+                if purge:
+                    forgetting.purge(connection, operation, doomed.live, doomed.away)
+                else:
+                    forgetting.forget(connection, operation, doomed.live, now)
+            if purge:
+                self._database.scrub()
+        return Forgotten(tuple(row.entry for row in doomed.rows), doomed.missing)
+
+    def forget_session(self, id: str) -> Forgotten:  # noqa: A002
+        if self.get_session(id) is None:
+            return Forgotten((), (id,))
+        with self._changing("forget") as (connection, operation):
+            entries = forgetting.forget_session(connection, operation, id, self._clock())
+        return Forgotten((), (id,)) if entries is None else Forgotten(tuple(entries))
+
+    def restore(self, ids: Sequence[str]) -> Sequence[Entry]:
+        with self._database.reading() as connection:
+            if connection is None:
+                forgetting.nothing_to_restore(ids)
+        with self._changing("restore") as (connection, operation):
+            return forgetting.restore(connection, operation, ids)
+
+    def undo(self) -> Undone:
+        with self._database.reading() as connection:
+            operations.last(connection)
+        with self._database.writing() as connection:
+            return operations.undo(connection, self._clock())
+
+    @contextmanager
+    def batch(self, verb: str = "import") -> Iterator[None]:
+        """Make all that is changed within it one transaction, and one change for `undo`."""
+        with self._changing(verb) as (_, operation):
+            self._batch = operation
+            try:
+                yield
+            finally:
+                self._batch = None
+
+    # Reading
 
     def recall(
         self,
@@ -59,7 +204,7 @@ class SqliteStore:
         if not query.strip():
             raise MemoryEmptyError("there is nothing to look for: the question is blank")
         floor = FLOOR if min_score is None else min_score
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             if connection is None:
                 return ()
             return search.recall(connection, query, filters, self._clock(), limit, offset, floor)
@@ -72,7 +217,7 @@ class SqliteStore:
         offset: int = 0,
         oldest_first: bool = False,
     ) -> Sequence[Entry]:
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             if connection is None:
                 return ()
             rows = lookup.newest(
@@ -81,117 +226,111 @@ class SqliteStore:
             return [row.entry for row in rows]
 
     def count(self, filters: Filters = _EVERYTHING) -> int:
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             return 0 if connection is None else lookup.count(connection, filters, self._clock())
 
     def get(self, id: str) -> Entry:  # noqa: A002
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             return lookup.find(connection, id, self._clock()).entry
 
-    def forget(self, ids: Sequence[str], *, dry_run: bool = False) -> Forgotten:
-        with self._reading() as connection:
-            rows, missing = self._look_up(connection, ids)
-        if not dry_run:
-            with self._writing() as connection:
-                rows, missing = self._look_up(connection, ids)  # again: others may have been here
-                for row in rows:
-                    write.delete(connection, row.seq)
-        return Forgotten(tuple(row.entry for row in rows), missing)
+    def history(self, id: str) -> Sequence[Memory]:  # noqa: A002
+        with self._database.reading() as connection:
+            row = lookup.find(connection, id, self._clock())
+            assert connection is not None
+            return history.versions(connection, row)
+
+    def around(self, id: str, *, before: int, after: int) -> Sequence[Entry]:  # noqa: A002
+        now = self._clock()
+        with self._database.reading() as connection:
+            row = lookup.find(connection, id, now)
+            assert connection is not None
+            return lookup.around(connection, row, now, before, after)
+
+    def get_session(self, id: str) -> Session | None:  # noqa: A002
+        with self._database.reading() as connection:
+            return None if connection is None else sessions.get(connection, id)
+
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        agent: str | None = None,
+        limit: int | None = DEFAULT_LIMIT,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> Sequence[Session]:
+        with self._database.reading() as connection:
+            if connection is None:
+                return ()
+            return sessions.newest(connection, project, agent, limit, offset, oldest_first)
 
     def stats(self) -> Stats:
-        where = str(self.path)
-        with self._reading() as connection:
-            if connection is None:
-                return Stats(self.name, where, bytes=0)
-            projects = lookup.counts(connection, "project", self._clock())
-            types = lookup.counts(connection, "type", self._clock())
-            size = sum(
-                file.stat().st_size for file in (self.path, _log_of(self.path)) if file.exists()
-            )
-        return Stats(
-            self.name, where, sum(types.values()), projects=projects, types=types, bytes=size
-        )
+        with self._database.reading() as connection:
+            return stats_of(connection, self.name, self.path, self._clock())
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-        self._writable = False
+        self._database.close()
 
-    def _look_up(
-        self, connection: sqlite3.Connection | None, ids: Sequence[str]
-    ) -> tuple[Sequence[Row], tuple[str, ...]]:
-        """Find what ids name, each once; MEMORY_NOT_FOUND when that is nothing."""
-        found: dict[str, Row] = {}
-        missing: dict[str, None] = {}
+    def _newcomer(self, new: NewMemory, *, allow_secrets: bool) -> tuple[Newcomer, int]:
+        new, redacted = (new.checked(), 0) if allow_secrets else clean_memory(new.checked())
+        return remember_.newcomer(new, self._clock()), redacted
+
+    @contextmanager
+    def _changing(self, verb: str) -> Iterator[tuple[sqlite3.Connection, Operation]]:
+        """Lend a connection inside a transaction, and the change to note what is done."""
+        with self._database.writing() as connection:
+            if self._batch is not None:
+                yield connection, self._batch
+                return
+            operation = begin(connection)
+            yield connection, operation
+            finish(connection, operation, verb, self._clock())
+
+
+class _Doomed:
+    """What is to be forgotten: rows in use and, for a purge, rows that were put away."""
+
+    def __init__(self, live: Iterable[Row], away: Iterable[Row], missing: Sequence[str]) -> None:
+        self.live = {row.seq: row for row in live}.values()
+        self.away = {row.seq: row for row in away}.values()
+        self.rows = (*self.live, *self.away)
+        self.missing = tuple(dict.fromkeys(missing))
+
+    @classmethod
+    def of(
+        cls,
+        connection: sqlite3.Connection | None,
+        ids: Sequence[str],
+        where: Filters | None,
+        now: float,
+        *,
+        purge: bool,
+    ) -> _Doomed:
+        """Look ids and filters up. Raises MEMORY_NOT_FOUND when no id names anything."""
+        live: list[Row] = []
+        away: list[Row] = []
+        missing: list[str] = []
         for id_ in ids:
             try:
-                row = lookup.find(connection, id_, self._clock())
+                live.append(lookup.find(connection, id_, now))
             except MemoryNotFoundError:
-                missing[id_] = None
-            else:
-                found[row.entry.id] = row
-        if not found:
-            named = ", ".join(missing) or "none"
+                found = forgetting.away(connection, [id_]) if purge and connection else []
+                away += found
+                missing += [] if found else [id_]
+        if ids and not live and not away:
             raise MemoryNotFoundError(
-                f"nothing was forgotten: no memory has the id {named}", ids=list(missing)
+                f"nothing was forgotten: no memory has the id {', '.join(dict.fromkeys(missing))}",
+                ids=list(dict.fromkeys(missing)),
             )
-        return tuple(found.values()), tuple(missing)
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Lend a connection that shows one moment's state, None while there is no database."""
-        with explained(self.path, reading=True):
-            connection = self._readable()
-            if connection is None:
-                yield None
-                return
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                if connection.in_transaction:  # a damaged file may have ended it
-                    connection.execute("ROLLBACK")
-
-    def _readable(self) -> sqlite3.Connection | None:
-        if self._connection is None and self.path.exists():
-            connection = open_for_reading(self.path)
-            try:
-                version = version_of(connection, self.path)
-            except BaseException:
-                connection.close()
-                raise
-            if version == 0:  # a writer has made the file and not yet filled it
-                connection.close()
-            elif version < len(MIGRATIONS):
-                connection.close()
-                self._open_writable()
-            else:
-                self._connection = connection
-        return self._connection
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection inside a transaction that is on disk when the block is done."""
-        with explained(self.path):
-            connection = self._open_writable()
-            with transaction(connection, self.path):
-                yield connection
-
-    def _open_writable(self) -> sqlite3.Connection:
-        if self._connection is None or not self._writable:
-            self.close()
-            private_folder(self.path.parent)
-            connection = open_for_writing(self.path)
-            try:
-                migrate(connection, self.path)
-            except BaseException:
-                connection.close()
-                raise
-            self._connection, self._writable = connection, True
-        return self._connection
+        if where is not None and connection is not None:
+            live += lookup.newest(connection, where, now, None, oldest_first=True)
+            away += forgetting.away_where(connection, where, now) if purge else []
+        return cls(live, away, missing)
 
 
-def _log_of(path: Path) -> Path:
-    """Name the file in which SQLite keeps what it has not yet moved into the database."""
-    return path.with_name(path.name + "-wal")
+def _in_parts(news: Iterable[NewMemory], size: int) -> Iterator[Sequence[NewMemory]]:
+    from itertools import islice
+
+    rest = iter(news)
+    while some := tuple(islice(rest, size)):
+        yield some

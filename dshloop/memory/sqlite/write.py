@@ -16,8 +16,7 @@ from dshloop.memory.sqlite import index
 from dshloop.memory.sqlite.filters import LIVE
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.lookup import row
-from dshloop.memory.sqlite.rows import COLUMNS, Row, digest_of, row_of
-from dshloop.memory.store import Remembered
+from dshloop.memory.sqlite.rows import COLUMNS, Row, row_of
 from dshloop.times import uuid7_digits
 
 # A number that no row has, not even one that is forgotten and may come back.
@@ -31,19 +30,6 @@ _INSERT = (
 )
 _SET = ", ".join(f"{name.strip()} = ?" for name in COLUMNS.split(","))
 _SAME = f"SELECT seq, {COLUMNS} FROM entries AS m WHERE m.digest = ? AND m.latest = 1 AND {LIVE}"
-
-
-def insert_or_merge(connection: sqlite3.Connection, new: NewMemory, now: float) -> Remembered:
-    """Store a checked memory with its index entry, or count it as a repeat of one."""
-    memory = created(new, now)
-    same = repeated(connection, digest_of(memory), now)
-    if same is not None:
-        assert isinstance(same.entry, Memory)
-        merged = _merged(same.entry, new, memory)
-        update(connection, same.seq, merged)
-        return Remembered(merged, merged=True)
-    insert(connection, memory, digest_of(memory), index.index_of(memory))
-    return Remembered(memory)
 
 
 def created(new: NewMemory, now: float) -> Memory:
@@ -72,9 +58,16 @@ def repeated(connection: sqlite3.Connection, digest: bytes, now: float) -> Row |
     return None if found is None else row(found)
 
 
-def insert(connection: sqlite3.Connection, entry: Entry, digest: bytes, indexed: Indexed) -> int:
+def insert(
+    connection: sqlite3.Connection,
+    entry: Entry,
+    digest: bytes,
+    indexed: Indexed,
+    arrived: float | None = None,
+) -> int:
     """Store an entry, findable; give the number of its row."""
-    cursor = connection.execute(_INSERT, (*row_of(entry), digest, index.length(indexed)))
+    values = (*row_of(entry, arrived), digest, index.length(indexed))
+    cursor = connection.execute(_INSERT, values)
     seq = cursor.lastrowid
     assert seq is not None
     index.add(connection, seq, indexed)
@@ -82,7 +75,7 @@ def insert(connection: sqlite3.Connection, entry: Entry, digest: bytes, indexed:
 
 
 def update(connection: sqlite3.Connection, seq: int, memory: Memory) -> None:
-    """Write a latest memory over its row, and index it anew."""
+    """Write a latest memory over its row, and index it anew; its content stays the same."""
     indexed = index.index_of(memory)
     connection.execute(
         f"UPDATE entries SET {_SET}, words = ? WHERE seq = ?",
@@ -92,13 +85,35 @@ def update(connection: sqlite3.Connection, seq: int, memory: Memory) -> None:
     index.add(connection, seq, indexed)
 
 
+def supersede(connection: sqlite3.Connection, seq: int) -> None:
+    """Make a version one of the old ones: readable, no longer found."""
+    connection.execute("UPDATE entries SET latest = 0 WHERE seq = ?", (seq,))
+    index.drop(connection, seq)
+
+
+def revive(connection: sqlite3.Connection, one: Row) -> None:
+    """Make an old version the latest again."""
+    connection.execute("UPDATE entries SET latest = 1 WHERE seq = ?", (one.seq,))
+    find_again(connection, one)
+
+
+def find_again(connection: sqlite3.Connection, one: Row) -> None:
+    """Index a stored row that is not in the index."""
+    indexed = index.index_of(one.entry)
+    connection.execute(
+        "UPDATE entries SET words = ? WHERE seq = ?", (index.length(indexed), one.seq)
+    )
+    index.drop(connection, one.seq)
+    index.add(connection, one.seq, indexed)
+
+
 def delete(connection: sqlite3.Connection, seq: int) -> None:
     """Delete a row and what it is found by."""
     index.drop(connection, seq)
     connection.execute("DELETE FROM entries WHERE seq = ?", (seq,))
 
 
-def _merged(old: Memory, new: NewMemory, made: Memory) -> Memory:
+def merged(old: Memory, new: NewMemory, made: Memory) -> Memory:
     """Count a repeat; what it says anew (type, title, concepts, files ...) is added."""
     return old._replace(
         type=new.type or old.type,

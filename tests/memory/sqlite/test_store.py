@@ -87,7 +87,7 @@ def test_the_database_is_private(store: SqliteStore, path: Path) -> None:
 
 def test_it_is_durable_and_in_wal_mode(store: SqliteStore) -> None:
     store.remember(NewMemory("x", "p"))
-    connection = store._connection
+    connection = store._database._connection
     assert connection is not None
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -185,9 +185,9 @@ def test_older_databases_are_brought_forward(
     writer = opened(path)
     writer.remember(NewMemory("deploy on Mondays", "p"))
     assert len(writer.recall("deploy")) == 2
-    assert writer._connection is not None
-    assert writer._connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
-    assert list(writer._connection.execute("SELECT * FROM later")) == []
+    assert writer._database._connection is not None
+    assert writer._database._connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
+    assert list(writer._database._connection.execute("SELECT * FROM later")) == []
     writer.close()
 
 
@@ -242,7 +242,7 @@ def test_a_folder_that_can_not_be_made_is_an_error_of_ours(tmp_path: Path) -> No
 
 def test_a_text_beyond_the_limit_of_sqlite_is_refused(store: SqliteStore) -> None:
     store.remember(NewMemory("deploy on Fridays", "p"))
-    connection = store._connection
+    connection = store._database._connection
     assert connection is not None
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
     with pytest.raises(WriteFailedError, match="too long"):
@@ -252,8 +252,8 @@ def test_a_text_beyond_the_limit_of_sqlite_is_refused(store: SqliteStore) -> Non
 
 def test_a_fault_of_the_program_is_not_called_damage(store: SqliteStore) -> None:
     store.remember(NewMemory("x", "p"))
-    assert store._connection is not None
-    store._connection.close()
+    assert store._database._connection is not None
+    store._database._connection.close()
     with pytest.raises(sqlite3.ProgrammingError):
         store.recall("x")
 
@@ -283,7 +283,7 @@ def test_a_read_only_copy_is_read_as_it_stands(store: SqliteStore, path: Path) -
 
 def test_a_full_disk_is_an_error_and_loses_nothing(store: SqliteStore) -> None:
     store.remember(NewMemory("deploy on Fridays", "p"))
-    connection = store._connection
+    connection = store._database._connection
     assert connection is not None
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")

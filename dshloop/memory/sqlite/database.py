@@ -1,0 +1,123 @@
+"""The store's connection: opened late, for reading first, brought forward before writing."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dshloop.errors import StoreOlderError, StoreReadOnlyError
+from dshloop.files import shown
+from dshloop.memory.sqlite import migrate as migrations
+from dshloop.memory.sqlite.connect import (
+    explained,
+    open_for_reading,
+    open_for_writing,
+    transaction,
+)
+from dshloop.paths import private_folder
+
+
+class Database:
+    """One database file; ``readonly`` never creates, migrates or writes it."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        readonly: bool = False,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
+        self.path = path
+        self._readonly = readonly
+        self._notice = notice
+        self._connection: sqlite3.Connection | None = None
+        self._writable = False
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """Lend a connection that shows one moment's state, None while there is no database."""
+        with explained(self.path, reading=True):
+            connection = self._readable()
+            if connection is None or connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                _roll_back(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside a transaction that is on disk when the outermost block is done.
+
+        Raises STORE_READONLY.
+        """
+        if self._readonly:
+            raise StoreReadOnlyError(
+                f"{shown(self.path)} was opened for reading only", path=shown(self.path)
+            )
+        with explained(self.path):
+            connection = self._open_writable()
+            if connection.in_transaction:
+                yield connection
+                return
+            with transaction(connection, self.path):
+                yield connection
+
+    def scrub(self) -> None:
+        """Move what was deleted out of the log file, where copies of it may stand."""
+        with explained(self.path):
+            self._open_writable().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+        self._writable = False
+
+    def _readable(self) -> sqlite3.Connection | None:
+        if self._connection is None and self.path.exists():
+            connection = open_for_reading(self.path)
+            try:
+                version = migrations.version_of(connection, self.path)
+            except BaseException:
+                connection.close()
+                raise
+            if version == migrations.known():
+                self._connection = connection
+                return connection
+            connection.close()
+            if version and self._readonly:
+                raise StoreOlderError(
+                    f"{shown(self.path)} has the schema of an earlier dshloop ({version}, now "
+                    f"{migrations.known()}), and may only be read",
+                    path=shown(self.path),
+                    schema=version,
+                )
+            if version:  # 0: a writer has made the file and not yet filled it
+                self._open_writable()
+        return self._connection
+
+    def _open_writable(self) -> sqlite3.Connection:
+        if self._connection is None or not self._writable:
+            self.close()
+            private_folder(self.path.parent)
+            connection = open_for_writing(self.path)
+            try:
+                copy = migrations.migrate(connection, self.path)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection, self._writable = connection, True
+            if copy is not None and self._notice is not None:
+                self._notice(f"the memory database was brought to a new schema; a copy: {copy}")
+        return self._connection
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:  # a damaged file may have ended it
+        connection.execute("ROLLBACK")

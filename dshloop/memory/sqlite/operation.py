@@ -1,0 +1,77 @@
+"""One change of the store as `undo` will read it; written in the change's own transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from dshloop.memory.entries import Memory
+
+ADDED, MERGED, FORGOT, RESTORED, PURGED = "added", "merged", "forgot", "restored", "purged"
+
+KEPT = 200
+"""How many changes can be taken back."""
+
+_LABELS = ("type", "title", "concepts", "files", "strength", "expires_at", "updated_at", "repeats")
+# A number that neither a change nor what it has put away has.
+_NEXT = """
+    SELECT 1 + max(
+      coalesce((SELECT max(number) FROM operations), 0),
+      coalesce((SELECT max(operation) FROM forgotten), 0),
+      coalesce((SELECT max(operation) FROM forgotten_sessions), 0)
+    )
+"""
+
+
+class Operation:
+    """A change under way: its number, and step by step what was done."""
+
+    __slots__ = ("changes", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.changes: list[tuple[Any, ...]] = []
+
+    def added(self, id_: str, superseded: str | None) -> None:
+        """Note that a version was stored, and which one it took the place of."""
+        self.changes.append((ADDED, id_, superseded))
+
+    def merged(self, before: Memory) -> None:
+        """Note that a repeat was counted, with the labels as they were before."""
+        labels = {name: getattr(before, name) for name in _LABELS}
+        self.changes.append((MERGED, before.id, labels))
+
+    def forgot(self) -> None:
+        """Note that entries were put away under this change's number."""
+        if (FORGOT,) not in self.changes:
+            self.changes.append((FORGOT,))
+
+    def restored(self, id_: str) -> None:
+        """Note that an entry was brought back."""
+        self.changes.append((RESTORED, id_))
+
+    def purged(self) -> None:
+        """Note that something is gone for good: nothing before it can be taken back."""
+        self.changes.append((PURGED,))
+
+
+def begin(connection: sqlite3.Connection) -> Operation:
+    """Begin a change, inside its transaction."""
+    return Operation(connection.execute(_NEXT).fetchone()[0])
+
+
+def finish(connection: sqlite3.Connection, operation: Operation, verb: str, now: float) -> None:
+    """Write a change down, when there was one, and drop those that are too many."""
+    if not operation.changes:
+        return
+    connection.execute(
+        "INSERT INTO operations (number, verb, at, detail) VALUES (?, ?, ?, ?)",
+        (operation.number, verb, now, json.dumps(operation.changes)),
+    )
+    if operation.number % 50 == 0:
+        connection.execute(
+            "DELETE FROM operations WHERE number <= "
+            "(SELECT number FROM operations ORDER BY number DESC LIMIT 1 OFFSET ?)",
+            (KEPT,),
+        )

@@ -1,0 +1,99 @@
+"""What undo needs to know: the changes that were made, and how each is taken back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any, NamedTuple
+
+from dshloop.errors import NothingToUndoError
+from dshloop.memory.entries import Entry, Memory
+from dshloop.memory.sqlite import forgetting, write
+from dshloop.memory.sqlite.lookup import by_id
+from dshloop.memory.sqlite.operation import ADDED, FORGOT, MERGED, PURGED, RESTORED, Operation
+from dshloop.memory.store import Undone
+
+
+class Last(NamedTuple):
+    """The change that was made last."""
+
+    number: int
+    verb: str
+    at: float
+    changes: list[list[Any]]
+
+
+def last(connection: sqlite3.Connection | None) -> Last:
+    """Give the last change; NOTHING_TO_UNDO when there is none or it is final."""
+    found = None
+    if connection is not None:
+        found = connection.execute(
+            "SELECT number, verb, at, detail FROM operations ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+    if found is None:
+        raise NothingToUndoError("there is no change to take back")
+    number, verb, at, detail = found
+    changes = json.loads(detail)
+    if any(change[0] == PURGED for change in changes):
+        raise NothingToUndoError("the last change was a purge, which is final")
+    return Last(number, verb, at, changes)
+
+
+def undo(connection: sqlite3.Connection, now: float) -> Undone:
+    """Take back the last change, and forget that it was made. Raises NOTHING_TO_UNDO."""
+    number, verb, at, changes = last(connection)
+    entries: list[Entry] = []
+    for change in reversed(changes):
+        entries += _TAKE_BACK[change[0]](connection, Operation(number), change, now)
+    connection.execute("DELETE FROM operations WHERE number = ?", (number,))
+    return Undone(verb, at, tuple(entries))
+
+
+def _remove(
+    connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
+) -> list[Entry]:
+    """Take back that a version was added: the one before is the latest again."""
+    _, id_, superseded = change
+    added = by_id(connection, id_)
+    if added is None:
+        return []
+    forgetting.put_away(connection, operation, added, now)
+    before = by_id(connection, superseded)
+    if before is not None:
+        write.revive(connection, before)
+    return [added.entry]
+
+
+def _unmerge(
+    connection: sqlite3.Connection, _operation: Operation, change: list[Any], _now: float
+) -> list[Entry]:
+    """Take back that a repeat was counted: the labels are again what they were."""
+    _, id_, before = change
+    row = by_id(connection, id_)
+    if row is None or not isinstance(row.entry, Memory):
+        return []
+    labels: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in before.items()
+    }
+    memory = row.entry._replace(**labels)
+    write.update(connection, row.seq, memory)
+    return [memory]
+
+
+def _bring_back(
+    connection: sqlite3.Connection, operation: Operation, _change: list[Any], _now: float
+) -> list[Entry]:
+    return forgetting.bring_back(connection, operation.number)
+
+
+def _forget_again(
+    connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
+) -> list[Entry]:
+    row = by_id(connection, change[1])
+    if row is None:
+        return []
+    forgetting.put_away(connection, operation, row, now)
+    return [row.entry]
+
+
+_TAKE_BACK = {ADDED: _remove, MERGED: _unmerge, FORGOT: _bring_back, RESTORED: _forget_again}

@@ -1,0 +1,126 @@
+"""Keeping a memory: a repeat is counted, a near-equal one superseded, an alike one reported."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from dshloop.memory.entries import Memory, NewMemory
+from dshloop.memory.sqlite import index, write
+from dshloop.memory.sqlite.filters import LIVE
+from dshloop.memory.sqlite.history import add_version
+from dshloop.memory.sqlite.index import Indexed
+from dshloop.memory.sqlite.lookup import row
+from dshloop.memory.sqlite.operation import Operation
+from dshloop.memory.sqlite.rows import COLUMNS, Row, digest_of, packed
+from dshloop.memory.sqlite.similar import ALIKE, NEAR, kept_apart, similarity, word_set
+from dshloop.memory.store import Remembered, Similar
+
+# Candidates are the entries that have all of the newcomer's rarest words: at most so many words,
+# first the rarest, then the next ones, for the rarest may be what is new in it.
+_RAREST = 3
+_TRIES = 2
+_LOOKED_UP = 200
+_COMMON = 64
+_FROM_INDEX = 500
+_COMPARED = 50
+_REMEMBERED_COUNTS = 50_000
+
+_CANDIDATES = f"""
+    SELECT seq, {COLUMNS} FROM entries AS m
+    WHERE m.seq IN (SELECT value FROM json_each(?)) AND m.kind = 'memory' AND m.latest = 1
+      AND m.project = ? AND m.agent = ? AND {LIVE}
+    ORDER BY m.seq DESC LIMIT ?
+"""
+
+
+class Newcomer(NamedTuple):
+    """A memory that wants in, with all that can be made of it before the store is locked."""
+
+    new: NewMemory
+    memory: Memory
+    digest: bytes
+    indexed: Indexed
+
+
+class Rarity:
+    """How many entries have a word, as far as it matters, remembered from question to question.
+
+    A guess that has become old costs time or a candidate, never a fact.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def rarest(self, connection: sqlite3.Connection, forms: list[str]) -> list[str]:
+        """Give the words that some entry has, the rarest first."""
+        counted = [(self._count(connection, form), form) for form in forms[:_LOOKED_UP]]
+        return [form for count, form in sorted(counted, key=lambda one: one[0]) if count]
+
+    def _count(self, connection: sqlite3.Connection, form: str) -> int:
+        count = self._counts.get(form)
+        if count is None:
+            count = index.rows_with(connection, form, _COMMON)
+            if count:
+                if len(self._counts) >= _REMEMBERED_COUNTS:
+                    self._counts.clear()
+                self._counts[form] = count
+        return count
+
+
+def newcomer(new: NewMemory, now: float) -> Newcomer:
+    """Prepare a checked memory for storing."""
+    memory = write.created(new, now)
+    return Newcomer(new, memory, digest_of(memory), index.index_of(memory))
+
+
+def remember(
+    connection: sqlite3.Connection, operation: Operation, one: Newcomer, rarity: Rarity
+) -> Remembered:
+    """Store a memory, findable; or count it where the same text is there."""
+    same = write.repeated(connection, one.digest, one.memory.created_at)
+    if same is not None and isinstance(same.entry, Memory):
+        counted = write.merged(same.entry, one.new, one.memory)
+        operation.merged(same.entry)
+        write.update(connection, same.seq, counted)
+        return Remembered(counted, merged=True)
+    old, similar = _nearest(connection, one, rarity)
+    if old is not None and isinstance(old.entry, Memory):
+        memory = one.memory._replace(version=old.entry.version + 1, previous=old.entry.id)
+        before = add_version(connection, operation, old, memory, one.indexed)
+        return Remembered(memory, superseded=before)
+    write.insert(connection, one.memory, one.digest, one.indexed)
+    operation.added(one.memory.id, None)
+    return Remembered(one.memory, similar=similar)
+
+
+def _nearest(
+    connection: sqlite3.Connection, one: Newcomer, rarity: Rarity
+) -> tuple[Row | None, Similar | None]:
+    """Give the memory whose place a newcomer takes, else the one that is most alike."""
+    words: frozenset[str] | None = None
+    alike: Similar | None = None
+    for found in _candidates(connection, one, rarity):
+        assert isinstance(found.entry, Memory)
+        words = words or word_set(one.memory.content)
+        near = similarity(words, word_set(found.entry.content))
+        if near > NEAR and not kept_apart(one.memory.content, found.entry.content):
+            return found, None
+        if near >= ALIKE and (alike is None or near > alike.similarity):
+            alike = Similar(found.entry, near)
+    return None, alike
+
+
+def _candidates(connection: sqlite3.Connection, one: Newcomer, rarity: Rarity) -> list[Row]:
+    forms = rarity.rarest(connection, index.content_forms(one.indexed))
+    memory = one.memory
+    for start in range(0, min(len(forms), _RAREST * _TRIES), _RAREST):
+        chosen = forms[start : start + _RAREST]
+        seqs = index.with_all(connection, chosen, _FROM_INDEX)
+        if seqs:
+            owner = packed(memory.project), packed(memory.agent or "")
+            values = (str(seqs), *owner, memory.created_at, _COMPARED)
+            rows = [row(found) for found in connection.execute(_CANDIDATES, values)]
+            if rows:
+                return rows
+    return []

@@ -1,0 +1,184 @@
+"""Sessions: they begin, go on and end; forgotten ones can come back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from dshloop.memory.entries import NewObservation, NewSession, Session
+from dshloop.memory.sqlite.rows import packed, unpacked
+
+COLUMNS = (
+    "id, project, cwd, agent, title, first_prompt, summary, started_at, updated_at, ended_at, "
+    "observations"
+)
+PROMPT = 200
+"""Characters of the first prompt that name a session (agentmemory 5)."""
+
+_INSERT = f"INSERT INTO sessions ({COLUMNS}) VALUES ({', '.join('?' * (COLUMNS.count(',') + 1))})"
+_MOST_ROWS = 1 << 62
+
+
+def start(connection: sqlite3.Connection, new: NewSession, now: float) -> Session:
+    """Begin a session, or make a known one active again (agentmemory 13, D1)."""
+    known = get(connection, new.id)
+    if known is None:
+        session = Session(
+            new.id, new.project, new.cwd, new.agent, new.title, None, None, now, now, None
+        )
+        connection.execute(_INSERT, _row(session))
+        return session
+    session = known._replace(
+        project=known.project or new.project,
+        cwd=known.cwd or new.cwd,
+        agent=known.agent or new.agent,
+        title=known.title or new.title,
+        updated_at=max(now, known.updated_at),
+        ended_at=None,
+    )
+    _write(connection, session)
+    return session
+
+
+def touch(connection: sqlite3.Connection, new: NewObservation, at: float, now: float) -> Session:
+    """Make or touch the session of an observation, and count it."""
+    known = get(connection, new.session)
+    prompt = None if new.prompt is None else " ".join(new.prompt.split())[:PROMPT] or None
+    if known is None:
+        session = Session(
+            new.session, new.project, new.cwd, new.agent, None, prompt, None, at, now, None, 1
+        )
+        connection.execute(_INSERT, _row(session))
+        return session
+    session = known._replace(
+        first_prompt=known.first_prompt or prompt,
+        updated_at=max(now, known.updated_at),
+        observations=known.observations + 1,
+    )
+    _write(connection, session)
+    return session
+
+
+def end(connection: sqlite3.Connection, id_: str, now: float) -> Session | None:
+    """Mark a session as completed; an unknown one makes no row (agentmemory 13, D2)."""
+    known = get(connection, id_)
+    if known is None:
+        return None
+    session = known._replace(updated_at=max(now, known.updated_at), ended_at=now)
+    _write(connection, session)
+    return session
+
+
+def get(connection: sqlite3.Connection, id_: str) -> Session | None:
+    """Give a session by its whole id."""
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM sessions WHERE id = ?", (packed(id_),)
+    ).fetchone()
+    return None if found is None else _session(found)
+
+
+def newest(
+    connection: sqlite3.Connection,
+    project: str | None,
+    agent: str | None,
+    limit: int | None,
+    offset: int,
+    oldest_first: bool,
+) -> list[Session]:
+    """List sessions, the last started first."""
+    conditions, values = ["1"], list[Any]()
+    for column, value in (("project", project), ("agent", agent)):
+        if value is not None:
+            conditions.append(f"{column} = ?")
+            values.append(packed(value))
+    order = "ASC" if oldest_first else "DESC"
+    rows = connection.execute(
+        f"SELECT {COLUMNS} FROM sessions WHERE {' AND '.join(conditions)} "
+        f"ORDER BY started_at {order}, rowid {order} LIMIT ? OFFSET ?",
+        (*values, -1 if limit is None else min(limit, _MOST_ROWS), min(offset, _MOST_ROWS)),
+    )
+    return [_session(found) for found in rows]
+
+
+def count(connection: sqlite3.Connection, id_: str, change: int) -> None:
+    """Correct how many observations a session has, when it is there."""
+    connection.execute(
+        "UPDATE sessions SET observations = max(0, observations + ?) WHERE id = ?",
+        (change, packed(id_)),
+    )
+
+
+def put_away(connection: sqlite3.Connection, id_: str, operation: int) -> None:
+    """Move a session to what can be restored, its observations yet to be counted again."""
+    connection.execute("DELETE FROM forgotten_sessions WHERE id = ?", (packed(id_),))
+    connection.execute(
+        f"INSERT INTO forgotten_sessions ({COLUMNS}, operation) "
+        f"SELECT {COLUMNS}, ? FROM sessions WHERE id = ?",
+        (operation, packed(id_)),
+    )
+    connection.execute(
+        "UPDATE forgotten_sessions SET observations = 0 WHERE id = ?", (packed(id_),)
+    )
+    connection.execute("DELETE FROM sessions WHERE id = ?", (packed(id_),))
+
+
+def bring_back(connection: sqlite3.Connection, operation: int, id_: str | None = None) -> None:
+    """Bring back the sessions (or the one) that an operation has put away."""
+    chosen, values = "operation = ?", list[Any]([operation])
+    if id_ is not None:
+        chosen += " AND id = ?"
+        values.append(packed(id_))
+    connection.execute(
+        f"INSERT OR IGNORE INTO sessions ({COLUMNS}) "
+        f"SELECT {COLUMNS} FROM forgotten_sessions WHERE {chosen}",
+        values,
+    )
+    connection.execute(f"DELETE FROM forgotten_sessions WHERE {chosen}", values)
+
+
+def sweep(connection: sqlite3.Connection) -> None:
+    """Delete sessions whose operation can neither be undone nor has anything left to restore."""
+    connection.execute(
+        "DELETE FROM forgotten_sessions WHERE operation NOT IN (SELECT number FROM operations) "
+        "AND operation NOT IN (SELECT operation FROM forgotten)"
+    )
+
+
+def _write(connection: sqlite3.Connection, session: Session) -> None:
+    id_, *rest = _row(session)
+    columns = ", ".join(f"{name} = ?" for name in COLUMNS.split(", ")[1:])
+    connection.execute(f"UPDATE sessions SET {columns} WHERE id = ?", (*rest, id_))
+
+
+def _row(session: Session) -> tuple[Any, ...]:
+    return (
+        packed(session.id),
+        packed(session.project),
+        packed(session.cwd),
+        packed(session.agent or ""),
+        None if session.title is None else packed(session.title),
+        None if session.first_prompt is None else packed(session.first_prompt),
+        None if session.summary is None else json.dumps(session.summary),
+        session.started_at,
+        session.updated_at,
+        session.ended_at,
+        session.observations,
+    )
+
+
+def _session(found: Sequence[Any]) -> Session:
+    return Session(
+        id=unpacked(found[0]),
+        project=unpacked(found[1]),
+        cwd=unpacked(found[2]),
+        agent=unpacked(found[3]) or None,
+        title=None if found[4] is None else unpacked(found[4]),
+        first_prompt=None if found[5] is None else unpacked(found[5]),
+        summary=None if found[6] is None else json.loads(found[6]),
+        started_at=found[7],
+        updated_at=found[8],
+        ended_at=found[9],
+        observations=found[10],
+    )
