@@ -118,8 +118,10 @@ def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 
 
 def _driver(typed: str | None) -> str | None:
-    """Take the short names of the command line for the ones that are recorded."""
-    return {"fake": "fake-driver", "headless": "default"}.get(typed or "", typed)
+    """Take the names of the command line for the ones that are recorded."""
+    from dshloop.drivers import choose
+
+    return None if typed is None else choose(typed).name
 
 
 def _row(entry: Entry[Loop], default: bool) -> tuple[str, ...]:

@@ -50,6 +50,8 @@ def test_explain_shows_every_candidate_in_order(docked: Path) -> None:
     }
     assert places["preset route"] == f"{docked}:7 (presetLoops.code)"
     assert "conflict" not in found
+    ping = dshloop("loop", "explain", "--driver", "ping", "--json").json
+    assert (ping["driver"], ping.get("conflict")) == ("default", None)
     text = dshloop("loop", "explain").out
     assert text.startswith("loop    standard  (default)\ndriver  default  (config)\n")
 
