@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+_OURS = (
+    "DSHLOOP_", "DSH_", "AGENTMEMORY_", "DEEPSEEK_", "OPENAI_", "ANTHROPIC_", "XDG_",
+)  # fmt: skip
+
 
 @pytest.fixture(autouse=True)
 def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -17,7 +21,7 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """
     root = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("DSHLOOP_", "DSH_", "AGENTMEMORY_", "DEEPSEEK_", "XDG_")):
+        if name.startswith(_OURS):
             if name == "DSHLOOP_CONFORMANCE" or name.startswith("DSHLOOP_TEST_"):
                 continue
             monkeypatch.delenv(name)

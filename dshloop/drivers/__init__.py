@@ -55,16 +55,18 @@ def require_known(choice: Choice, registered: Sequence[str]) -> None:
 
 def names() -> Sequence[str]:
     """Give the names that can be typed and run here, for completion."""
-    return [name for name, choice in _NAMES.items() if choice.name == FAKE or choice.provider]
+    return [name for name, choice in _NAMES.items() if choice.name in (FAKE, DEFAULT)]
 
 
 def unavailable(name: str) -> DriverUnavailableError:
     """Make the error for a driver that can't run here."""
+    hint = _HINT
     if name == DEFAULT:
         said = 'no model is set up for the driver "default" ("headless")'
+        hint = f"Set a key, as in export DEEPSEEK_API_KEY=… (dshloop provider list). {_HINT}"
     else:
         said = f'the driver "{name}" is not available here'
-    return DriverUnavailableError(said, hint=_HINT, driver=name, available=list(AVAILABLE))
+    return DriverUnavailableError(said, hint=hint, driver=name, available=list(AVAILABLE))
 
 
-_HINT = "Use --driver fake or --driver ping: both answer without a model."
+_HINT = "--driver fake and --driver ping answer without a model."

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshloop.drivers import DEFAULT, PING_PROVIDER, Choice, choose, require_known, unavailable
+from dshloop.drivers import (
+    DEFAULT,
+    FAKE,
+    PING_PROVIDER,
+    Choice,
+    choose,
+    require_known,
+    unavailable,
+)
 from dshloop.drivers.fake import PingDriver, force_route
 from dshloop.errors import (
     MissingDriverError,
@@ -26,6 +34,7 @@ from dshloop.loops.selection import Selection
 from dshloop.paths import Places
 from dshloop.runs.hints import mend
 from dshloop.runs.making import made
+from dshloop.runs.models import ModelAsked, answering
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.stored import StoredSessions
@@ -36,6 +45,7 @@ from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
     from dshloop.drivers.script import Script
+    from dshloop.llm.providers import Providers
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,8 @@ class RunOptions:
     ``resume`` is ``last``, an id or the beginning of one; without it a new session begins, named
     ``session_id`` if given. ``driver`` is a name as typed; ``loop`` and ``preset`` are ids.
     With ``force_rebind`` a log that can't be read is gone on with in a new session, bound anew.
-    ``script`` is what the fake driver says.
+    ``script`` is what the fake driver says; ``model`` what was typed of a real one, which is of the
+    ``providers`` that are set up.
     """
 
     cwd: Path
@@ -57,6 +68,8 @@ class RunOptions:
     resume: str | None = None
     force_rebind: bool = False
     script: Script | None = None
+    model: ModelAsked = field(default_factory=ModelAsked)
+    providers: Callable[[], Providers] | None = None
     rows: ProfileRows = field(default_factory=ProfileRows)
 
 
@@ -83,7 +96,9 @@ class Conversation:
         """
         sessions = StoredSessions(places, options.cwd, clock, options.command)
         try:
-            process = await start_process(places, sessions, options.rows)
+            process = await start_process(
+                places, sessions, options.rows, providers=options.providers
+            )
             try:
                 if options.script is not None:
                     process.follow(options.script)
@@ -176,7 +191,7 @@ class _Opening:
             self.process.presets.rows(self.options.preset)
             meta["agentPreset"] = self.options.preset
         asked = {"sessionId": session_id, "meta": meta, **self._asked(choice)}
-        self._require_answer(self.process.dock.select_create(asked), choice)
+        asked |= self._answered(self.process.dock.select_create(asked), choice, ())
         return self._routed(
             await made(self.process.host.agent_service.create(asked), session_id), choice
         )
@@ -190,7 +205,7 @@ class _Opening:
         recorded = await dock.recorded(log.header.id)
         choice = typed or _as_before(recorded.binding, log.events)
         asked = {"resumeSessionId": log.header.id, **self._asked(typed)}
-        self._require_answer(dock.select_resume(asked, recorded), choice)
+        asked |= self._answered(dock.select_resume(asked, recorded), choice, log.events)
         return self._routed(
             await made(self.process.host.agent_service.resume(asked), log.header.id), choice
         )
@@ -220,11 +235,14 @@ class _Opening:
             asked["loop"] = self.options.loop
         return asked
 
-    def _require_answer(self, selection: Selection, choice: Choice | None) -> None:
-        """Refuse, before anything is written, an engine that has no model to ask.
+    def _answered(
+        self, selection: Selection, choice: Choice | None, events: Sequence[Event]
+    ) -> dict[str, Any]:
+        """Give the ``agentOptions`` of who answers; refuse, before anything is written, an engine
+        that has no model to ask.
 
-        Raises DRIVER_UNAVAILABLE, what the dock raises, and why a registered loop or driver
-        can't be loaded.
+        Raises DRIVER_UNAVAILABLE, what the dock raises, what choosing a model raises, and why a
+        registered loop or driver can't be loaded.
         """
         try:
             self.process.loops.require(selection)
@@ -233,11 +251,17 @@ class _Opening:
             rows, drivers = self.options.rows.dock_rows, self.process.dock.drivers.names
             mend(error, rows, drivers, selection.source)
             raise
-        tied = choice.provider if choice is not None else None
-        if resolved.driver != DEFAULT or tied is not None:
-            return
-        if not self.process.asks_a_model(resolved.loop.pin):
+        asked = self.options.model
+        if resolved.driver == FAKE or (choice is not None and choice.provider is not None):
+            asked.require_nothing(self.options.driver or FAKE)
+            return {}
+        given: dict[str, Any] | None = asked.options
+        if resolved.driver == DEFAULT:
+            process, pin = self.process, resolved.loop.pin
+            given = answering(asked, pin, events, process.host.adapters, process.providers)
+        if given is None:
             raise unavailable(DEFAULT)
+        return {"agentOptions": given} if given else {}
 
     @staticmethod
     def _routed(handle: AgentHandle, choice: Choice | None) -> AgentHandle:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dshloop.drivers import PING_PROVIDER
 from dshloop.drivers.fake import FAKE_PROVIDER
 from dshloop.errors import AgentFactoryMissingError
 from dshloop.host.host import Host
@@ -17,6 +16,7 @@ from dshloop.host.tree import Tree
 from dshloop.loops.dock import Dock
 from dshloop.paths import Places
 from dshloop.plugins import find_plugin
+from dshloop.plugins.headless_driver import PROVIDERS
 from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.profile_loops import ProfileLoops
@@ -24,6 +24,7 @@ from dshloop.runs.stored import StoredSessions
 
 if TYPE_CHECKING:
     from dshloop.drivers.script import Script
+    from dshloop.llm.providers import Providers
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,11 @@ class Process:
     loops: ProfileLoops
     notices: tuple[str, ...] = ()
 
-    def asks_a_model(self, pin: Mapping[str, str]) -> bool:
-        """Whether the engine has a model to ask: of a row, or that which a loop is pinned to."""
-        adapters = self.host.adapters
-        real = set(adapters) - {PING_PROVIDER, FAKE_PROVIDER}
-        return bool(real) or pin.get("provider") in adapters
+    @property
+    def providers(self) -> Providers | None:
+        """The model providers that are set up. Raises CONFIG_INVALID."""
+        source = self.host.service(PROVIDERS)
+        return None if source is None else source()
 
     def follow(self, script: Script) -> None:
         """Have the fake driver say what a script says; a resumed session goes on in it."""
@@ -64,6 +65,7 @@ async def start_process(
     sessions: StoredSessions,
     rows: ProfileRows,
     *,
+    providers: Callable[[], Providers] | None = None,
     on_warning: Callable[[str], object] | None = None,
 ) -> Process:
     """Run the rows of a profile; the agents of the dock's config are `runs.agents`'.
@@ -75,6 +77,8 @@ async def start_process(
     host.presets = presets = HostPresets(host, places.dsh_home, find_plugin)
     host.provide(PRESETS, presets)
     host.provide(SESSIONS, sessions)
+    if providers is not None:
+        host.provide(PROVIDERS, providers)
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))
     tree = Tree(host, rows.rows, find_plugin)
     await tree.start()

@@ -10,6 +10,7 @@ import typer
 from dshloop.cli.dock_complete import loop_ids, runnable_drivers
 from dshloop.cli.docked import run_rows
 from dshloop.cli.invocation import Invocation
+from dshloop.cli.models import asking, model_names, provider_names
 from dshloop.cli.params import ProfileCommand, invocation
 from dshloop.cli.session.common import app, session_ids
 from dshloop.errors import PromptMissingError, UsageError
@@ -34,7 +35,9 @@ def run(
     driver: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="What answers: fake, ping.", autocompletion=runnable_drivers
+            metavar="NAME",
+            help="What answers: headless (a model), fake, ping.",
+            autocompletion=runnable_drivers,
         ),
     ] = None,
     loop: Annotated[
@@ -69,6 +72,25 @@ def run(
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read standard input behind the PROMPT.")
     ] = False,
+    provider: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=provider_names, help="The model provider that answers."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=model_names, help="Its model, or PROVIDER/MODEL in one."
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The most tokens of an answer.")
+    ] = None,
+    effort: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="How much the model thinks: off, low, high …"),
+    ] = None,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Work in this folder.")] = None,
     force_rebind: Annotated[
         bool,
@@ -82,7 +104,7 @@ def run(
 
     Lines of --input-format lines and jsonl are turns, read as they come; a jsonl line is a JSON
     string or {"prompt": text}. The run stops at the first turn that fails. Without a profile the
-    built-in one is used: a loop dock, and the drivers that need no model.
+    built-in one is used: a loop dock, and the drivers headless, fake and ping.
     """
     invoked = invocation(ctx)
     if force_rebind and resume is None:
@@ -97,6 +119,7 @@ def run(
         session_id=session_id,
         resume=resume,
     )
+    options = asking(invoked, options, provider, model, max_tokens, effort)
     options = _scripted(invoked, options, script)
     kind = _format(input_format)
     typed = None if prompt == "-" else prompt
