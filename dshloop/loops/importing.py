@@ -28,7 +28,7 @@ def load_object(target: str) -> Any:
         found: Any = __import__(module, fromlist=["_"])
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as fault:
+    except (Exception, SystemExit) as fault:
         raise _failed(target, f"{type(fault).__name__}: {fault}") from fault
     return found
 
@@ -68,7 +68,7 @@ def _made(target: str, found: Any, is_it: Callable[[Any], bool]) -> Any:
         return found({}) if _takes_config(found) else found()
     except DshloopError:
         raise
-    except Exception as fault:
+    except (Exception, SystemExit) as fault:
         raise _failed(target, f"{type(fault).__name__}: {fault}") from fault
 
 

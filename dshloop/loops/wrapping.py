@@ -56,10 +56,10 @@ def wrap_strategy(loop: Loop, driver: object) -> WrappedLoop:
     engine = read_driver(driver, f"a driver must provide {_PAIR}")
 
     async def create_agent(owner: Any, options: Mapping[str, Any]) -> Any:
-        return await engine.create_agent(owner, _with_setup(options, loop))
+        return await awaited(engine.create_agent(owner, _with_setup(options, loop)))
 
     async def resume(owner: Any, options: Mapping[str, Any]) -> Any:
-        return await engine.resume(owner, _with_setup(options, loop))
+        return await awaited(engine.resume(owner, _with_setup(options, loop)))
 
     return WrappedLoop(replace(loop, kind="driver"), loop.id, create_agent, resume)
 

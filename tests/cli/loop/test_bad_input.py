@@ -1,0 +1,95 @@
+"""Loops and drivers that broke since a session was made: a clear error, the session untouched."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.running import dshloop
+
+GOOD = """
+from dshloop.host.engine import Engine
+from dshloop.loops.hosted import HostedDriver
+good = HostedDriver(Engine())
+strategy = {"kind": "strategy", "setup": lambda agent: None}
+"""
+LYING = """
+class Lying:
+    async def create_agent(self, owner, options):
+        {}
+    resume = create_agent
+"""
+LIES = {
+    "none": LYING.format("return None"),
+    "no agent": LYING.format("return {'agent': object(), 'dispose': lambda: None}"),
+    "no coroutine": LYING.replace("async ", "").format("return 7"),
+    "no resume": LYING.replace("    resume = create_agent\n", "").format("return None"),
+    "raises": LYING.format("raise KeyError('x')"),
+}
+CODES = {"raises": "AGENT_FAILED", "no resume": "INVALID_DRIVER"}
+
+
+@pytest.fixture
+def session(docked: Path, tmp_path: Path) -> Path:
+    """Make a session on a loop of a module; gives its log."""
+    change(tmp_path, GOOD)
+    text = "loops: {own: cli_changing:strategy}\ndrivers: {mine: cli_changing:good}\n"
+    (docked.parent / "loops.yml").write_text(text)
+    words = ("--driver", "fake", "--loop", "own", "--session-id", "s1")
+    assert dshloop("session", "run", "hi", *words).code == 0
+    (log,) = Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")
+    return log
+
+
+def change(tmp_path: Path, text: str) -> None:
+    (tmp_path / "site" / "cli_changing.py").write_text(text + "\n# changed\n")
+    sys.modules.pop("cli_changing", None)
+    sys.path_importer_cache.clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("raise RuntimeError('no key')", "LOOP_IMPORT_FAILED"),
+        ("strategy = 7", "INVALID_LOOP_DEFINITION"),
+        ("strategy = {'kind': 'strategy'}", "INVALID_LOOP_DEFINITION"),
+        ("def strategy(config): raise ValueError('no')", "LOOP_IMPORT_FAILED"),
+        ("import sys; sys.exit(3)", "LOOP_IMPORT_FAILED"),
+    ],
+)
+def test_a_loop_that_broke_leaves_its_session_untouched(
+    session: Path, tmp_path: Path, text: str, code: str
+) -> None:
+    before = session.read_bytes()
+    change(tmp_path, text)
+    ran = dshloop("session", "run", "hi", "--resume", "s1", "--json")
+    assert (ran.code, ran.out, ran.error["code"]) == (1, "", code)
+    assert session.read_bytes() == before
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_driver_that_lies_makes_no_session(session: Path, tmp_path: Path, lie: str) -> None:
+    before = session.read_bytes()
+    change(tmp_path, GOOD + LIES[lie] + "good = Lying()\n")
+    ran = dshloop("session", "run", "hi", "--driver", "mine", "--session-id", "s2", "--json")
+    assert ran.out == ""
+    assert ran.error["code"] == CODES.get(lie, "DRIVER_CONTRACT")
+    assert ran.code == (2 if lie == "no resume" else 1)
+    assert session.read_bytes() == before
+    assert list(Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")) == [session]
+
+
+def test_a_route_to_nothing_leaves_its_session_untouched(session: Path, docked: Path) -> None:
+    before = session.read_bytes()
+    text = docked.read_text()
+    docked.write_text(
+        text.replace("presetLoops:", "sessionLoops: {new: gone}\n        presetLoops:")
+    )
+    ran = dshloop("session", "run", "hi", "--driver", "fake", "--session-id", "new", "--json")
+    assert (ran.code, ran.error["code"]) == (3, "UNKNOWN_LOOP")
+    assert ran.error["details"] == {"loop": "gone", "available": ["standard", "own"]}
+    assert session.read_bytes() == before
+    assert list(Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")) == [session]
