@@ -142,7 +142,7 @@ class Tree:
 def failure_of(row: HostRow, error: Exception) -> DshloopError:
     """Make the error that a row's failure ends the start with; ours keep their code."""
     path = error.details.get("path") if isinstance(error, DshloopError) else None
-    spot = row.spot_of(path) if isinstance(path, str) and path else row.spot
+    spot = row.spot_of(path) if isinstance(path, str) else row.spot
     said = error.message if isinstance(error, DshloopError) else str(error) or type(error).__name__
     message = f'{spot.text}: row "{row.id}" ({row.name}) failed: {said}'
     if isinstance(error, DshloopError):

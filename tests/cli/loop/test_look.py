@@ -120,6 +120,12 @@ def test_a_config_that_can_not_be_used_is_one_finding_and_explain_refuses(docked
     ("old", "new", "path", "line"),
     [
         ("{code: standard}", "!!js process.env.ROUTES", "presetLoops", 7),
+        (
+            "config:\n        defaultLoop",
+            "config: !!js c\n      other:\n        defaultLoop",
+            "",
+            5,
+        ),
         ("id: first", "{id: first, model: !!js m}", "agents[0].model", 9),
         ("{fakeDriver: true}", "{maxParallelToolCalls: !!js n}", "maxParallelToolCalls", 10),
         ("{fakeDriver: true}", "{fakeDriver: !!js 'true'}", "fakeDriver", 10),
