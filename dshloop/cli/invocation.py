@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Invocation:
     """The common options of this run (filled in while the words are parsed) and its surroundings.
 
-    ``answer`` is set by options that end the run by themselves, such as --help.
+    ``answer`` is set by options that end the run by themselves, such as --help. ``cautions`` are
+    told beside the answer, or beside the error that ends the run.
     """
 
     env: Environment
@@ -33,6 +34,7 @@ class Invocation:
     profile: str | None = None
     words: tuple[str, ...] = ()
     answer: Result[Any] | None = None
+    cautions: list[Caution] = field(default_factory=list)
     _journal: Journal | None = field(default=None, repr=False)
 
     @property
@@ -77,9 +79,9 @@ class Invocation:
 
     @property
     def recovered(self) -> list[Caution]:
-        """What was put in order, to be told beside the answer."""
+        """What was put in order, and other cautions, to be told beside the answer."""
         done = self._journal.recovered if self._journal else []
-        return [Caution(one.message, code="RECOVERED") for one in done]
+        return [*(Caution(one.message, code="RECOVERED") for one in done), *self.cautions]
 
     @contextmanager
     def progress(self, message: str) -> Iterator[None]:

@@ -14,11 +14,17 @@ STORES = (EMBEDDED,)
 
 
 def open_store(
-    name: str | None, *, database: Path, clock: Callable[[], float] = time.time
+    name: str | None,
+    *,
+    database: Path,
+    clock: Callable[[], float] = time.time,
+    readonly: bool = False,
+    notice: Callable[[str], None] | None = None,
 ) -> MemoryStore:
     """Open a store by name, the embedded one when there is none; raises STORE_UNKNOWN.
 
     ``database`` is the embedded store's file; nothing is created before something is remembered.
+    ``readonly`` refuses every write; ``notice`` is called with what a person should know.
     """
     if (name or EMBEDDED) != EMBEDDED:
         raise StoreUnknownError(
@@ -26,4 +32,4 @@ def open_store(
         )
     from dshloop.memory.sqlite import SqliteStore
 
-    return SqliteStore(database, clock=clock)
+    return SqliteStore(database, clock=clock, readonly=readonly, notice=notice)

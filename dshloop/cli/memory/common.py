@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "jsonl", "md")
 _KEPT = "dshloop.memory"
+_SHARED = "shared_"  # keeps the names of shared options apart from those of a verb's own
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show at most N.")]
 Offset = Annotated[int, typer.Option("--offset", min=0, metavar="N", help="Leave out the first N.")]
@@ -130,7 +131,7 @@ def _filter_options() -> Iterator[TyperOption]:
 
 def _value(name: str, metavar: str, text: str, offered: Any, *others: str) -> TyperOption:
     return TyperOption(
-        param_decls=[name, *others],
+        param_decls=[name, *others, _SHARED + name[2:]],
         type=str,
         metavar=metavar,
         expose_value=False,
@@ -142,7 +143,7 @@ def _value(name: str, metavar: str, text: str, offered: Any, *others: str) -> Ty
 
 def _flag(name: str, text: str) -> TyperOption:
     return TyperOption(
-        param_decls=[name],
+        param_decls=[name, _SHARED + name[2:]],
         is_flag=True,
         default=False,
         expose_value=False,
@@ -155,11 +156,12 @@ def _keep(ctx: Any, param: Any, value: Any) -> None:
     """Keep a shared option's value for `given`, and let a format of JSON hold for errors too."""
     if value is None or value is False:
         return
-    if param.name == "format":
+    name = param.name.removeprefix(_SHARED)
+    if name == "format":
         if value not in FORMATS:
             raise typer.BadParameter(f'"{value}" is none of {", ".join(FORMATS)}')
         invocation(ctx).json |= value in ("json", "jsonl")
-    ctx.meta.setdefault(_KEPT, {})[param.name] = value
+    ctx.meta.setdefault(_KEPT, {})[name] = value
 
 
 def given(ctx: typer.Context) -> Mapping[str, Any]:
@@ -218,12 +220,12 @@ def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
 
     run, asked = invocation(ctx), given(ctx)
     named = asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
-    more: dict[str, Any] = {"readonly": True} if asked.get("readonly") else {}
     store = open_store(
         named or run.config.get("memory.store"),
         database=run.places.memory_db,
         clock=run.env.clock,
-        **more,
+        readonly="readonly" in asked,
+        notice=lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")),
     )
     try:
         yield store

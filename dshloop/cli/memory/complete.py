@@ -71,7 +71,8 @@ def projects(ctx: Any, args: list[str], incomplete: str) -> Offered:
     """Offer the projects that have memories, then those of sessions."""
     with _store(ctx) as store:
         counted = [(name, f"{count} memories") for name, count in store.stats().projects.items()]
-    return _fitting(_once(counted), incomplete)
+        seen = [(one.project, "sessions") for one in store.sessions(limit=NEWEST)]
+    return _fitting(_once([*counted, *seen]), incomplete)
 
 
 def sessions(ctx: Any, args: list[str], incomplete: str) -> Offered:

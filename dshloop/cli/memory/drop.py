@@ -78,15 +78,13 @@ def forget(
     if not (entry_ids or conditions):
         raise UsageError("forget needs ids or conditions", hint="Run dshloop memory forget --help.")
     with opened(ctx) as store:
-        missing: Sequence[str] = ()
         if not entry_ids:
             entries = _found(ctx, store, query, before, limit, min_score)
             if not dry_run:
                 _confirm(run, entries, yes=yes)
             entry_ids = [entry.id for entry in entries]
-        done = store.forget(entry_ids, dry_run=dry_run, **({"purge": True} if purge else {}))  # TMP
-        missing = done.missing
-    return _forgotten(done, missing, dry_run=dry_run)
+        done = store.forget(entry_ids, dry_run=dry_run, purge=purge)
+    return _forgotten(done, dry_run=dry_run)
 
 
 @app.command(cls=WriteVerb)
@@ -170,7 +168,7 @@ def _confirm(run: Invocation, entries: Sequence[Entry], *, yes: bool) -> None:
     )
 
 
-def _forgotten(done: Forgotten, missing: Sequence[str], *, dry_run: bool) -> Result[dict[str, Any]]:
+def _forgotten(done: Forgotten, *, dry_run: bool) -> Result[dict[str, Any]]:
     from dshloop.memory.entries import MEMORY
 
     ids = [entry.id for entry in done.entries]
@@ -183,11 +181,11 @@ def _forgotten(done: Forgotten, missing: Sequence[str], *, dry_run: bool) -> Res
             "memories": memories,
             "observations": len(ids) - memories,
             "ids": ids,
-            "missing": list(missing),
+            "missing": list(done.missing),
         },
         "\n".join([f"{verb} {counted(done.entries)}", *_named(done.entries)]),
-        warnings=[Caution(f"nothing has the id {one}", "MEMORY_NOT_FOUND") for one in missing],
-        exit_code=ExitCode.NOT_FOUND if missing else ExitCode.DONE,
+        warnings=[Caution(f"nothing has the id {one}", "MEMORY_NOT_FOUND") for one in done.missing],
+        exit_code=ExitCode.NOT_FOUND if done.missing else ExitCode.DONE,
     )
 
 

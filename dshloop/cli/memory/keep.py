@@ -143,7 +143,7 @@ def remember(
         ttl=None if ttl is None else read_seconds(ttl),
     )
     with opened(ctx) as store:
-        done = store.remember(new, **({"allow_secrets": True} if allow_secrets else {}))  # TMP
+        done = store.remember(new, allow_secrets=allow_secrets)
     return kept(done, [_said(done)])
 
 
