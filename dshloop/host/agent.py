@@ -129,6 +129,11 @@ class Agent:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    def adapter(self, provider: str) -> ModelAdapter | None:
+        """Give what asks a model provider, None when nobody does."""
+        found = self.adapters.get(provider)
+        return found if found is not None or self._host is None else self._host.adapter(provider)
+
     def approval(self) -> Approval | None:
         """Give who may be asked to allow a call."""
         found: Approval | None = None if self._host is None else self._host.service(APPROVAL)

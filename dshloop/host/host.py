@@ -52,6 +52,9 @@ class AgentFactory(Protocol):
         ...
 
 
+AdapterSource = Callable[[str], ModelAdapter | None]
+
+
 class SessionPresets(Protocol):
     """Mounts what a session's preset brings."""
 
@@ -66,6 +69,8 @@ class Host:
 
     sessions: SessionSource
     adapters: dict[str, ModelAdapter] = field(default_factory=dict)
+    adapter_sources: list[AdapterSource] = field(default_factory=list)
+    """Asked for a provider that none of the adapters is for."""
     agents: dict[str, Agent] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     """Ids of agents that are being set up."""
@@ -93,6 +98,13 @@ class Host:
             self.warnings.append(text)
             if self.on_warning is not None:
                 self.on_warning(text)
+
+    def adapter(self, provider: str) -> ModelAdapter | None:
+        """Give what asks a model provider, None when nobody does."""
+        if provider in self.adapters:
+            return self.adapters[provider]
+        found = (source(provider) for source in self.adapter_sources)
+        return next((adapter for adapter in found if adapter is not None), None)
 
     # --- services ------------------------------------------------------------------------------
 

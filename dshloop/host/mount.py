@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dshloop.host.hooks import Disposer, Hooks, Listener
-from dshloop.host.host import AgentFactory, Host
+from dshloop.host.host import AdapterSource, AgentFactory, Host
 from dshloop.host.prompt import SystemPrompt, Variable
 from dshloop.host.tools import Guard, Tool, Tools
 from dshloop.llm.messages import ModelAdapter
@@ -83,6 +83,12 @@ class Mount:
                 del adapters[name]
 
         return self._kept(dispose)
+
+    def adapter_source(self, source: AdapterSource) -> Disposer:
+        """Have model providers that nobody has added looked for there, when one is asked for."""
+        sources = self.host.adapter_sources
+        sources.append(source)
+        return self._kept(lambda: sources.remove(source))
 
     def take_factory(self, factory: AgentFactory) -> Disposer:
         """Have all agents made by this. Raises AGENT_FACTORY_TAKEN."""

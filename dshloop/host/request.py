@@ -43,7 +43,7 @@ async def ask(
         provider, model = config.get("provider"), config.get("model")
         if not provider or not model:
             return Answer(failure=failure(_no_model(agent.id)))
-        adapter = agent.adapters.get(provider)
+        adapter = agent.adapter(provider)
         if adapter is None:
             return Answer(failure=failure(f'there is no model provider "{provider}"'))
         if signal.aborted:

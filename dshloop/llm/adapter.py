@@ -15,7 +15,7 @@ from dshloop.llm.credentials import Key
 from dshloop.llm.failures import WireError, of_error, of_status, without_secrets
 from dshloop.llm.messages import Chunk, ModelRequest
 from dshloop.llm.openai import ChatWire
-from dshloop.llm.providers import Provider, Providers, missing_credential
+from dshloop.llm.providers import Provider, missing_credential
 from dshloop.llm.sse import EventParser, EventTooLargeError
 from dshloop.llm.wire import Endpoint, Kind, Wire, encode_body
 from dshloop.redact import is_telling
@@ -132,23 +132,6 @@ def peer_of(provider: Provider, key: Key | None) -> Peer:
 
 def _is_secret(name: str) -> bool:
     return is_telling(name) or name.lower() in ("authorization", "cookie", "proxy-authorization")
-
-
-def provider_adapters(
-    providers: Providers, now: Callable[[], float] = time.time
-) -> list[ProviderAdapter]:
-    """Make the adapters of all providers, also under their aliases."""
-    return [
-        ProviderAdapter(
-            provider, _finder(providers, provider), providers.keys.variables, name=name, now=now
-        )
-        for provider in providers.known.values()
-        for name in (provider.name, *provider.aliases)
-    ]
-
-
-def _finder(providers: Providers, provider: Provider) -> Callable[[], Key | None]:
-    return lambda: providers.key(provider)
 
 
 async def _require_stream(streamed: AsyncStreamed, now: Callable[[], float]) -> None:

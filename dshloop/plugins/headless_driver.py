@@ -1,12 +1,13 @@
 """The row `dsh-loop-dock/headless-driver`: engines of our host as drivers of the dock.
 
-`default` asks the providers that are set up; their adapters come with the first agent it makes.
+`default` asks the providers that are set up; an adapter is made when the first request wants it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers.fake import FakeDriver
@@ -21,7 +22,11 @@ from dshloop.loops.hosted import HostedDriver
 from dshloop.plugins.loop_dock import SERVICE
 
 if TYPE_CHECKING:
+    from dshloop.llm.adapter import ProviderAdapter
+    from dshloop.llm.messages import ModelAdapter
     from dshloop.llm.providers import Providers
+
+    ProviderSource = Callable[[], Providers]
 
 PROVIDERS = "modelProviders"
 """The service that gives the providers which are set up, as a function."""
@@ -43,8 +48,14 @@ class HeadlessDriver:
     async def apply(self, host: Mount, config: EngineConfig) -> None:
         """Register the drivers; they go with the row. Raises DUPLICATE_DRIVER."""
 
+        providers: ProviderSource | None = host.service(PROVIDERS)
+        if providers is not None:
+            adapters = ProviderAdapters(providers)
+            host.undo(adapters.close)
+            host.adapter_source(adapters.find)
+
         def engine(config: EngineConfig) -> HostedDriver:
-            return HostedDriver(ModelEngine(_engine(config), host))
+            return HostedDriver(ModelEngine(_engine(config), providers))
 
         host.undo(dock_engines(host.service(SERVICE), config, engine, _fake))
 
@@ -55,9 +66,8 @@ class ModelEngine:
     An agent that is made without a provider gets the one that answers where none is named.
     """
 
-    def __init__(self, engine: Engine, mount: Mount) -> None:
-        self._engine, self._mount = engine, mount
-        self._offered = False
+    def __init__(self, engine: Engine, providers: ProviderSource | None = None) -> None:
+        self._engine, self._providers = engine, providers
 
     async def create_agent(self, owner: Host, options: CreateOptions) -> AgentHandle:
         """Make an agent with a new session."""
@@ -70,28 +80,43 @@ class ModelEngine:
         return await self._engine.resume(owner, replace(options, agent_options=routed))
 
     def _routed(self, options: AgentOptions) -> AgentOptions:
-        source: Callable[[], Providers] | None = self._mount.service(PROVIDERS)
-        if source is None:
+        given = options.provider
+        if self._providers is None or (given is not None and options.model is not None):
             return options
-        providers = source()
-        self._offer(providers)
-        if options.provider is not None and (options.model or not providers.find(options.provider)):
+        providers = self._providers()
+        if given is not None and providers.find(given) is None:  # some row's
             return options
-        chosen = providers.choose(options.provider, options.model)
+        chosen = providers.choose(given, options.model)
         if chosen is None:
             return options
         return replace(options, provider=chosen.provider, model=chosen.model)
 
-    def _offer(self, providers: Providers) -> None:
-        """Add the adapters, once; their connections are closed with the row."""
-        if self._offered:
-            return
-        from dshloop.llm.adapter import provider_adapters
 
-        self._offered = True
-        for adapter in provider_adapters(providers):
-            self._mount.adapter(adapter)
-            self._mount.undo(adapter.close)
+class ProviderAdapters:
+    """Adapters by the name of a provider, or an alias, each made when it is first asked for."""
+
+    def __init__(self, providers: ProviderSource) -> None:
+        self._providers = providers
+        self._made: dict[str, ProviderAdapter] = {}
+
+    def find(self, name: str) -> ModelAdapter | None:
+        """Give the adapter of a provider, None for one that isn't set up."""
+        if name not in self._made:
+            providers = self._providers()
+            provider = providers.find(name)
+            if provider is None:
+                return None
+            from dshloop.llm.adapter import ProviderAdapter
+
+            self._made[name] = ProviderAdapter(
+                provider, partial(providers.key, provider), providers.keys.variables, name=name
+            )
+        return self._made[name]
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        for adapter in self._made.values():
+            await adapter.close()
 
 
 def _engine(config: EngineConfig) -> Engine:

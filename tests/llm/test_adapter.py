@@ -7,15 +7,14 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dshloop.llm.adapter import ProviderAdapter, peer_of, provider_adapters
-from dshloop.llm.credentials import Key, Keyring
+from dshloop.llm.adapter import ProviderAdapter, peer_of
+from dshloop.llm.credentials import Key
 from dshloop.llm.messages import Chunk, ModelRequest, user_message
-from dshloop.llm.providers import BUILT_IN, Provider, Providers
+from dshloop.llm.providers import BUILT_IN, Provider
 from dshloop.redact import MARK
 from tests.http.server import Answering, LoopbackServer, Said, in_turn, serving
 from tests.llm.frames import (
@@ -282,9 +281,3 @@ def test_leaving_in_the_middle_closes_the_connection() -> None:
             never.set()
     finally:
         never.set()
-
-
-def test_all_providers_have_adapters_deepseek_also_under_dsh_s_name(tmp_path: Path) -> None:
-    providers = Providers({one.name: one for one in BUILT_IN}, Keyring({}, tmp_path))
-    names = [one.provider for one in provider_adapters(providers)]
-    assert names == ["deepseek", "deepseek-official", "openai", "anthropic"]
