@@ -116,3 +116,10 @@ class EntryStateError(RefusedError):
 
     code = "ENTRY_STATE"
     hint = "`dshloop history` shows which entries are done and which are undone."
+
+
+class OutputExistsError(RefusedError):
+    """A new file was to get a name that is taken."""
+
+    code = "OUTPUT_EXISTS"
+    hint = "Choose another name, or remove that file first."

@@ -17,13 +17,12 @@ from dshloop.errors import DshloopError, SessionAmbiguousError, SessionNotFoundE
 from dshloop.files import require_file
 from dshloop.paths import Places
 from dshloop.sessions.naming import LOG_NAME, decode_id, encode_id, folder_of
-from dshloop.transcripts.dsh import read_head
+from dshloop.transcripts.dsh import LOG_NAMES, read_head
 from dshloop.transcripts.header import Header
 from dshloop.transcripts.vocabulary import Event, envelope_fault
 
 Home = Literal["dshloop", "dsh"]
 
-_DSH_NAMES = ("session.v4.jsonl.zstd", "session.v4.jsonl", "session.jsonl.zstd", LOG_NAME)
 _TAIL = 1 << 16
 
 
@@ -69,7 +68,7 @@ def entries_of(found: Sequence[Entry], cwd: Path) -> list[Entry]:
 
 def log_in(folder: Path) -> Path | None:
     """Find the log in a session's own folder, the newest format first."""
-    found = (folder / name for name in _DSH_NAMES)
+    found = (folder / name for name in LOG_NAMES)
     return next((path for path in found if path.is_file()), None)
 
 
@@ -160,7 +159,7 @@ def _in_slug(folder: Path, home: Home) -> Iterator[Entry]:
 
 
 def _entry(folder: Path, home: Home) -> Entry | None:
-    for name in (LOG_NAME,) if home == "dshloop" else _DSH_NAMES:
+    for name in (LOG_NAME,) if home == "dshloop" else LOG_NAMES:
         path = folder / name
         try:
             found = path.stat()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -70,6 +71,22 @@ def encode_line(value: Mapping[str, Any]) -> bytes:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if "-0.0" in text and _has_negative_zero(value):
         raise ValueError("-0 can't be kept in a log")
+    return _line(text)
+
+
+def lenient_line(value: Mapping[str, Any]) -> bytes:
+    """Give one line for what was read from a log: -0 stays, what no double holds is cut to one."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
+    return _line(text)
+
+
+def _line(text: str) -> bytes:
+    """Encode; line separators are escaped, since careless readers cut a line at them."""
+    if not text.isascii():
+        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -79,3 +96,11 @@ def _has_negative_zero(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(map(_has_negative_zero, value.values()))
     return isinstance(value, (list, tuple)) and any(map(_has_negative_zero, value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return math.copysign(sys.float_info.max, value)
+    if isinstance(value, Mapping):
+        return {key: _finite(member) for key, member in value.items()}
+    return [_finite(member) for member in value] if isinstance(value, list) else value

@@ -6,7 +6,6 @@ line, a turn left open) is mended by the first append, so that opening alone cha
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -26,6 +25,7 @@ from dshloop.sessions.events import encode_line, new_header
 from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
 from dshloop.sessions.session import Clock, EventList
 from dshloop.transcripts.closers import closers_of
+from dshloop.sessions.writing import name_once
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from dshloop.transcripts.header import read_header
 from dshloop.transcripts.vocabulary import V0, Event
@@ -275,7 +275,7 @@ def _publish(draft: Path, path: Path, data: bytes) -> int:
     try:
         _write_all(descriptor, data)
         os.fsync(descriptor)
-        _name_once(draft, path)
+        name_once(draft, path)
     except BaseException:
         os.close(descriptor)
         raise
@@ -283,20 +283,6 @@ def _publish(draft: Path, path: Path, data: bytes) -> int:
         draft.unlink(missing_ok=True)
     sync_folder(path.parent)
     return descriptor
-
-
-def _name_once(draft: Path, path: Path) -> None:
-    """Give a file its name unless that is taken; the lock guards where links are unknown."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
-            raise
-        if path.exists():
-            raise FileExistsError(errno.EEXIST, "it exists") from None
-        draft.rename(path)
 
 
 def _remove_drafts(path: Path) -> None:

@@ -57,7 +57,7 @@ class Progress:
         self.step = None
 
     def _message(self, data: Mapping[str, Any]) -> None:
-        self.asked.extend(_call_ids(data.get("message")))
+        self.asked.extend(asked_calls(data.get("message")))
 
     def _call(self, data: Mapping[str, Any]) -> None:
         self.started[str(data.get("callId"))] = self.seq
@@ -107,12 +107,13 @@ def _payloads(progress: Progress, version: int) -> Iterator[tuple[str, dict[str,
     if step is not None:
         open_calls = [call for call in progress.asked if call not in progress.answered]
         for place, call in enumerate(open_calls):
-            yield "tool/result", _lost_result(progress, call, progress.seq + 1 + place, version)
+            yield "tool/result", lost_result(progress, call, progress.seq + 1 + place, version)
         yield "step/end", {"data": {"turn": turn, "step": step}}
     yield "turn/end", {"data": {"turn": turn, "reason": {"kind": "interrupted"}}}
 
 
-def _lost_result(progress: Progress, call: str, seq: int, version: int) -> dict[str, Any]:
+def lost_result(progress: Progress, call: str, seq: int, version: int) -> dict[str, Any]:
+    """Give all but type, seq and time of the ``tool/result`` for a call whose own one is lost."""
     started = progress.started.get(call)
     text = NOT_STARTED if started is None else UNKNOWN_OUTCOME
     error = (
@@ -142,7 +143,8 @@ def _result_message(call: str, message_id: str, text: str, version: int) -> dict
     }
 
 
-def _call_ids(message: object) -> Iterator[str]:
+def asked_calls(message: object) -> Iterator[str]:
+    """Give the ids of the tool calls in a message, in order."""
     content = message.get("content") if isinstance(message, dict) else None
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "tool-call":

@@ -8,10 +8,10 @@ from typing import Any
 
 from dshloop.transcripts.vocabulary import V0, V4, VERSIONS, is_count
 
-_KEYS = frozenset(
+HEADER_KEYS = frozenset(
     "type version id createdAt cwd parentSession origin delegationDepth agentPreset".split()  # noqa: SIM905
 )
-_RETIRED = ("sandboxMode", "approvalPolicy")
+RETIRED = ("sandboxMode", "approvalPolicy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ def header_faults(header: Header) -> Iterator[str]:
     for name in ("createdAt", "delegationDepth"):
         if not is_count(raw.get(name)):
             yield f"header: {name} must be an integer from 0"
-    if "cwd" in raw and not _absolute(raw["cwd"]):
+    if "cwd" in raw and not is_absolute(raw["cwd"]):
         yield "header: cwd must be an absolute path"
     if raw.get("origin", "subagent") != "subagent":
         yield 'header: origin can only be "subagent"'
-    for name in _RETIRED:
+    for name in RETIRED:
         if name in raw:
             yield f"header: {name} is retired"
     if header.version == V4:
@@ -83,7 +83,7 @@ def header_faults(header: Header) -> Iterator[str]:
 def _v4_faults(raw: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(raw.get("isSeeded"), bool):
         yield "header: isSeeded must be true or false"
-    for name in sorted(raw.keys() - _KEYS - {"isSeeded"} - set(_RETIRED)):
+    for name in sorted(raw.keys() - HEADER_KEYS - {"isSeeded"} - set(RETIRED)):
         yield f"header: unknown key {name}"
 
 
@@ -92,7 +92,7 @@ def _text(raw: Mapping[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _absolute(cwd: object) -> bool:
+def is_absolute(cwd: object) -> bool:
     """Whether a path is absolute on the system it was written on: POSIX, drive or UNC."""
     if not isinstance(cwd, str):
         return False

@@ -116,6 +116,20 @@ def expand_sources(sources: object) -> object:
     return expanded
 
 
+def pack_sources(sources: list[int]) -> list[int | list[int]]:
+    """Shorten runs of three or more seqs to inclusive pairs, as v4 stores them."""
+    packed: list[int | list[int]] = []
+    for seq in sources:
+        last = packed[-1] if packed else None
+        if isinstance(last, list) and last[1] + 1 == seq:
+            last[1] = seq
+        elif len(packed) > 1 and packed[-2:] == [seq - 2, seq - 1]:
+            packed[-2:] = [[seq - 2, seq]]
+        else:
+            packed.append(seq)
+    return packed
+
+
 def _is_run(item: object) -> bool:
     if not isinstance(item, list) or len(item) != 2 or not all(map(is_count, item)):
         return False

@@ -27,11 +27,13 @@ from dshloop.transcripts.vocabulary import (
     envelope_fault,
     is_retired,
     known_types,
+    plain_types,
     surface_fault,
 )
 
 MOST_FINDINGS = 1000
 """So many findings are kept; all are counted."""
+_BARE = 4  # keys of an event without the optional ones
 _LONGEST_SPLIT = 64  # lines that are tried as parts of one
 
 
@@ -96,7 +98,7 @@ class Scan:
     # --- line 1 --------------------------------------------------------------------------------
 
     def _read_header(self) -> Header | None:
-        raw = self._text.readline()
+        raw = self.header_line = self._text.readline()
         self._line, self.text_bytes = 1, len(raw)
         if not raw.endswith(b"\n"):
             self._no_header("empty or header-less session log")
@@ -180,7 +182,10 @@ class Scan:
         if fault is not None:
             self._bad("BAD_EVENT", f"it has an invalid event envelope: {fault}", start)
             return self._nothing(raw, start)
-        self._contiguous(value["seq"], start, ends_turn=value["type"] == "turn/end")
+        if value["seq"] == self._expected and not self.damaged:
+            self._expected += 1
+        else:
+            self._contiguous(value["seq"], start, ends_turn=value["type"] == "turn/end")
         self._understand(value, start)
         return Row(raw, self._line, start, [value], True)
 
@@ -263,6 +268,8 @@ class Scan:
 
     def _understand(self, event: Event, start: int) -> None:
         """Report what DSH would not interpret; expand what v4 stores shortened."""
+        if len(event) == _BARE and event["type"] in plain_types(self.version):
+            return
         if self.version == V4 and "sourceEventSeqs" in event:
             event["sourceEventSeqs"] = expand_sources(event["sourceEventSeqs"])
         if event["type"] not in known_types(self.version):

@@ -46,6 +46,8 @@ V4_TYPES = V0_TYPES - {"assistant/chunk", "tool/code-dispatch-start", "tool/code
 SURFACE_V0 = frozenset({"user/message", "assistant/message", "tool/result"})
 SURFACE_V4 = SURFACE_V0 | {"system/message", "developer/message"}
 
+_WITHDRAWN = {"request/header", "request/header-delta"}
+_PLAIN = {V0: V0_TYPES - SURFACE_V0 - _WITHDRAWN, V4: V4_TYPES - SURFACE_V4 - _WITHDRAWN}
 _ENVELOPE = frozenset({"type", "seq", "time", "data", "surfaceOp", "sourceEventSeqs", "ignorable"})
 _REQUIRED = frozenset({"type", "seq", "time", "data"})
 _LARGEST = 2**53 - 1
@@ -54,6 +56,11 @@ _LARGEST = 2**53 - 1
 def known_types(version: int) -> frozenset[str]:
     """Give the types that a reader of this format version understands."""
     return V0_TYPES if version == V0 else V4_TYPES
+
+
+def plain_types(version: int) -> frozenset[str]:
+    """Give the known types that are no part of what the model sees and never withdrawn."""
+    return _PLAIN[version]
 
 
 def surface_types(version: int) -> frozenset[str]:
@@ -76,11 +83,13 @@ def envelope_fault(event: Mapping[str, Any]) -> str | None:
     keys = event.keys()
     if not keys >= _REQUIRED:
         return f"it has no {', '.join(sorted(_REQUIRED - keys))}"
-    if not keys <= _ENVELOPE:
+    if len(keys) > len(_REQUIRED) and not keys <= _ENVELOPE:
         return f"unknown keys {', '.join(sorted(keys - _ENVELOPE))}"
-    if not isinstance(event["type"], str):
+    if type(event["type"]) is not str:
         return "its type is not a string"
-    if not is_count(event["seq"]) or not is_integer(event["time"]):
+    seq, time = event["seq"], event["time"]
+    numbers = type(seq) is int and type(time) is int
+    if not numbers or not 0 <= seq <= _LARGEST or not -_LARGEST <= time <= _LARGEST:
         return "its seq or time is not an integer"
     if "ignorable" in keys and event["ignorable"] is not True:
         return "ignorable is not true"

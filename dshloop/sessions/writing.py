@@ -1,0 +1,94 @@
+"""Write a new file line by line: it is there whole, or not at all, and never over another one."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from dshloop.errors import OutputExistsError
+from dshloop.files import shown, sync_folder, writing
+
+_BATCH = 1 << 20  # bytes of text in one Zstandard frame
+
+
+@contextmanager
+def new_log(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """Give a file to write to; it gets its name when the block ends without an error.
+
+    A name that ends in ``.zstd`` makes it Zstandard frames as DSH writes them, the first one with
+    the first line alone. Raises OUTPUT_EXISTS, WRITE_FAILED.
+    """
+    if os.path.lexists(path):
+        raise _exists(path)
+    draft = path.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}.tmp")
+    with writing(path):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(draft, flags, mode)
+    try:
+        with writing(path):
+            with os.fdopen(descriptor, "wb", _BATCH) as file:
+                target: Any = _Frames(file) if path.name.endswith(".zstd") else file
+                yield target
+                target.flush()
+                os.fsync(file.fileno())
+            try:
+                name_once(draft, path)
+            except FileExistsError:
+                raise _exists(path) from None
+            sync_folder(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class _Frames:
+    """A log as Zstandard frames: one for the header, then one for each batch of lines."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        import zstandard
+
+        parameters = zstandard.ZstdCompressionParameters(write_checksum=1, write_content_size=0)
+        self._compressor = zstandard.ZstdCompressor(compression_params=parameters)
+        self._file = file
+        self._batch: list[bytes] = []
+        self._size = 0
+        self._begun = False
+
+    def write(self, line: bytes) -> None:
+        """Take one line."""
+        self._batch.append(line)
+        self._size += len(line)
+        if not self._begun or self._size >= _BATCH:
+            self._begun = True
+            self.flush()
+
+    def flush(self) -> None:
+        """Close the frame that is being filled."""
+        if self._batch:
+            self._file.write(self._compressor.compress(b"".join(self._batch)))
+            self._batch, self._size = [], 0
+        self._file.flush()
+
+
+def name_once(draft: Path, path: Path) -> None:
+    """Give a file its name. Raises FileExistsError when that is taken.
+
+    Where links are unknown there is a moment between looking and renaming; locks guard it.
+    """
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK):
+            raise
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, "it exists") from None
+        draft.rename(path)
+
+
+def _exists(path: Path) -> OutputExistsError:
+    return OutputExistsError(f"{shown(path)} exists already", file=shown(path))
