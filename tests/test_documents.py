@@ -28,6 +28,10 @@ FILE = re.compile(r"<!-- file: (?P<path>[\w./-]+) -->\n```\w*\n(?P<body>.*?)```\
 VARIABLE = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"mem_[0-9a-f]{8,}"), "MEMORY"),
+    (re.compile(r"obs_[0-9a-f]{8,}"), "OBSERVATION"),
+    (re.compile(r"(?<![\d.])[01]\.\d\d(?!\d)"), "SCORE"),
+    (re.compile(r"\d+\.\d+ ms"), "MS"),
+    (re.compile(r"\d+(\.\d)? KB"), "SIZE"),
     (re.compile(r"\b[0-9a-f]{8}\b"), "ENTRY"),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?Z?)?"), "TIME"),
     (re.compile(r" {2,}"), "  "),

@@ -27,7 +27,7 @@ LESSON_TYPES = ("pattern", "preference", "workflow")
 _PROFILED = 500  # newest entries that a profile is made of
 _CONSIDERED = 200  # newest memories among which the strongest are looked for
 _LESSONS, _MEMORIES, _SESSIONS, _ROWS = 10, 20, 5, 5
-_CONCEPTS, _FILES, _ERRORS = 8, 5, 3
+_CONCEPTS, _FILES, _ERRORS, _FEW = 8, 5, 3, 3
 _LESSONS_HEADING = "## Lessons"
 _TEXT, _ROW = 600, 200  # characters of an entry
 
@@ -110,7 +110,8 @@ def _profile_blocks(store: MemoryStore, where: Filters) -> Iterator[Block]:
     told = (
         ("Concepts", ", ", [name for name, _ in found.concepts[:_CONCEPTS]]),
         ("Key files", ", ", [name for name, _ in found.files[:_FILES]]),
-        ("Conventions", "; ", list(found.conventions)),
+        # What one or two files look like is no convention of a project.
+        ("Conventions", "; ", list(found.conventions) if len(found.files) >= _FEW else []),
         ("Common errors", "; ", list(found.errors[:_ERRORS])),
     )
     for name, separator, values in told:

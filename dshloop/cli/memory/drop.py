@@ -20,11 +20,10 @@ from dshloop.cli.memory.common import (
     module_app,
     opened,
 )
-from dshloop.cli.memory.view import counted, when
+from dshloop.cli.memory.view import counted, named, when
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, ForgetUnconfirmedError, MemoryNotFoundError, UsageError
 from dshloop.result import Caution, Result
-from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
     from dshloop.memory.entries import Entry
@@ -190,7 +189,7 @@ def _forgotten(done: Forgotten, *, dry_run: bool) -> Result[dict[str, Any]]:
 
 
 def _named(entries: Sequence[Entry]) -> list[str]:
-    lines = [f"  {entry.id}  {one_line(entry.title)}" for entry in entries[:SHOWN]]
+    lines = [f"  {entry.id}  {named(entry)}" for entry in entries[:SHOWN]]
     if len(entries) > SHOWN:
         lines.append(f"  and {len(entries) - SHOWN} more")
     return lines

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dshloop.memory.store import Hit
 
 SNIPPET = 240  # characters of a text that a hit shows
+LINE = 80  # characters of it that stand behind a title
 _BRIEF_KEYS = ("score", "position", "kind", "id", "type", "title", "project", "session")
 _LABELS = (
     "id", "type", "hook", "project", "agent", "session", "title", "subtitle", "concepts", "files",
@@ -88,7 +89,15 @@ def entries_view(entries: Sequence[Entry], how: Form, empty: str) -> View:
 def cells(entry: Entry) -> tuple[str, ...]:
     """Give an entry as a row of a table."""
     project = entry.project or "-"
-    return (entry.id, when(entry.created_at), entry.type, project, one_line(entry.title))
+    return (entry.id, when(entry.created_at), entry.type, project, named(entry))
+
+
+def named(entry: Entry) -> str:
+    """Name an entry on one line: an observation's title is only its tool or hook."""
+    from dshloop.memory.entries import MEMORY
+
+    title = one_line(entry.title)
+    return title if entry.kind == MEMORY else f"{title}: {one_line(entry.content, LINE)}"
 
 
 def when(at: float) -> str:
@@ -125,14 +134,14 @@ def page(entry: Entry) -> str:
 
 
 def _line(entry: Entry) -> str:
-    return f"{entry.id}  {one_line(entry.title)}"
+    return f"{entry.id}  {named(entry)}"
 
 
 def _hit(hit: Hit, how: Form, *, why: bool) -> str:
     """Lay out one hit: what it is, then its title, and its text where that says more."""
     entry = hit.entry
     head = f"{hit.score:.2f}  {entry.id}  {entry.type}  {one_line(entry.project or _EVERY)}"
-    lines = [head, *(_titled(entry, how) if not how.brief else [one_line(entry.title)])]
+    lines = [head, *(_titled(entry, how) if not how.brief else [named(entry)])]
     if hit.folded:
         lines.append(f"(stands for {len(hit.folded)} more that say nearly the same)")
     return "\n  ".join([*lines, *(_reasons(hit) if why else [])])
@@ -162,7 +171,7 @@ def _reasons(hit: Hit) -> list[str]:
 
 def _markdown(entry: Entry, how: Form, *facts: str) -> str:
     """Lay out an entry as a section; its text is quoted, so it can't begin one of its own."""
-    title = one_line(entry.title) or entry.id
+    title = named(entry) or entry.id
     if how.brief:
         return f"- {title} (`{entry.id}`)"
     labels = [entry.type, entry.project or _EVERY, when(entry.created_at), f"`{entry.id}`", *facts]
