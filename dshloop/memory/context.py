@@ -169,7 +169,7 @@ def _summary(session: Session) -> Iterator[str]:
     """Tell a session by its summary, where somebody wrote one (agentmemory 3.2)."""
     summary = session.summary
     if isinstance(summary, str) and summary.strip():
-        yield item(summary, _TEXT)
+        yield f"- {item(summary, _TEXT)}"
     if not isinstance(summary, dict):
         return
     for key, name in (
@@ -183,7 +183,7 @@ def _summary(session: Session) -> Iterator[str]:
             item(text, _TEXT) for text in texts if isinstance(text, str) and text.strip()
         )
         if told:
-            yield f"{name}{told}"
+            yield f"- {name}{told}"
 
 
 def _rows(store: MemoryStore, session: Session) -> Iterator[str]:

@@ -93,7 +93,7 @@ def test_sessions_are_told_by_summary_or_by_their_first_rows() -> None:
     told = {"narrative": "built it", "keyDecisions": ["use sql", "no orm"], "filesModified": [3]}
     found = window(rows, [session("a", told), session("b", prompt="do\nit")])
     text = found.text
-    assert "### 1970-01-01 a\nbuilt it\nDecisions: use sql; no orm" in text
+    assert "### 1970-01-01 a\n- built it\n- Decisions: use sql; no orm" in text
     assert "### 1970-01-01 do it\n- [other] row 0\n" in text
     assert ("row 4" in text, "row 5" in text) == (True, False)
     assert window(rows, [session("c", "just text")]).blocks[0].text.endswith("just text\n")
