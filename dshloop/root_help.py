@@ -9,18 +9,19 @@ Usage: dshloop [OPTIONS] COMMAND [ARGS]...
   A community tool, not an official DeepSeek project.
 
 Commands:
-  profile  Show, edit, check and mend DSH profiles.
-  plugin   Add, update, switch and remove the plugins of a profile.
-  session  Run, list, show and bind sessions.
-  loop     List, explain, check, route and register agent loops.
-  driver   List, choose and register the drivers that run loops.
-  agent    List, add and remove the agents of a profile's dock.
-  memory   Remember, recall and manage memories.
-  history  List the changes made by dshloop.
-  undo     Take back a change, byte for byte.
-  redo     Make an undone change again.
-  config   Read and change dshloop's own settings.
-  doctor   Check versions, folders and the programs found.
+  profile   Show, edit, check and mend DSH profiles.
+  plugin    Add, update, switch and remove the plugins of a profile.
+  session   Run, look at, mend, copy and keep sessions.
+  loop      List, explain, check, route and register agent loops.
+  driver    List, choose and register the drivers that run loops.
+  agent     List, add and remove the agents of a profile's dock.
+  provider  List and try the model providers that sessions ask.
+  memory    Remember, recall and manage memories.
+  history   List the changes made by dshloop.
+  undo      Take back a change, byte for byte.
+  redo      Make an undone change again.
+  config    Read and change dshloop's own settings.
+  doctor    Check versions, folders and the programs found.
 
 Options:
   --version  Show the version.

@@ -49,10 +49,11 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "profile": Verb("profile", "Show, edit, check and mend DSH profiles."),
     "plugin": Verb("plugin", "Add, update, switch and remove the plugins of a profile."),
-    "session": Verb("session", "Run, list, show and bind sessions."),
+    "session": Verb("session", "Run, look at, mend, copy and keep sessions."),
     "loop": Verb("loop", "List, explain, check, route and register agent loops."),
     "driver": Verb("driver", "List, choose and register the drivers that run loops."),
     "agent": Verb("agent", "List, add and remove the agents of a profile's dock."),
+    "provider": Verb("provider", "List and try the model providers that sessions ask."),
     "memory": Verb("memory", "Remember, recall and manage memories."),
     "history": Verb("history", "List the changes made by dshloop.", alone=True),
     "undo": Verb("history", "Take back a change, byte for byte.", alone=True),
