@@ -123,3 +123,10 @@ class OutputExistsError(RefusedError):
 
     code = "OUTPUT_EXISTS"
     hint = "Choose another name, or remove that file first."
+
+
+class OutputRefusedError(RefusedError):
+    """A new file was to go where it would do harm: among the sessions, which dsh reads whole."""
+
+    code = "OUTPUT_REFUSED"
+    hint = "Name a file somewhere else."

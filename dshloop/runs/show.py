@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dshloop.errors import SessionNotFoundError
 from dshloop.files import shown
 from dshloop.loops.binding import Stored, stored_binding
-from dshloop.paths import Places, absolute
+from dshloop.paths import Places
 from dshloop.runs.listing import binding_json
-from dshloop.sessions.catalog import find, find_id, log_in
+from dshloop.sessions.locate import locate
 from dshloop.terminal import one_line
 from dshloop.times import iso_time
 from dshloop.transcripts.dsh import Transcript, read_transcript
@@ -61,25 +59,9 @@ def show_session(places: Places, name: str, cwd: Path) -> Shown:
 
     Raises SESSION_NOT_FOUND, SESSION_AMBIGUOUS, and SESSION_UNREADABLE when nothing is whole.
     """
-    read = read_transcript(_locate(places, name, cwd))
+    read = read_transcript(locate(places, name, cwd).path)
     preset = read.header.agent_preset if read.header else None
     return Shown(read, stored_binding([*read.events, *read.later], preset))
-
-
-def _locate(places: Places, name: str, cwd: Path) -> Path:
-    typed = os.sep in name or "/" in name or name.endswith((".jsonl", ".zstd"))
-    if not typed and name not in (".", ".."):
-        return find(places, name, cwd).path
-    path = absolute(name, cwd, os.environ)
-    if os.path.isdir(path):  # noqa: PTH112 - Path raises for a name that is too long
-        found = log_in(path)
-        if found is None:
-            raise SessionNotFoundError(f"{shown(path)} holds no session log", file=shown(path))
-        return found
-    if not os.path.lexists(path):  # an id may look like a path
-        entry = find_id(places, name)
-        return path if entry is None else entry.path
-    return path
 
 
 # --- as text -------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ def find_id(places: Places, session_id: str) -> Entry | None:
     )
     for root, home in homes:
         for folder in _folders(root):
-            entry = _entry(Path(folder, name), home)
+            entry = entry_at(Path(folder, name), home)
             if entry is not None:
                 return entry
     return None
@@ -153,12 +153,13 @@ def _entries(root: Path, home: Home) -> Iterator[Entry]:
 
 def _in_slug(folder: Path, home: Home) -> Iterator[Entry]:
     for path in _folders(folder):
-        entry = _entry(Path(path), home)
+        entry = entry_at(Path(path), home)
         if entry is not None:
             yield entry
 
 
-def _entry(folder: Path, home: Home) -> Entry | None:
+def entry_at(folder: Path, home: Home) -> Entry | None:
+    """Give the session whose own folder this is, None when there is no log in it."""
     for name in (LOG_NAME,) if home == "dshloop" else LOG_NAMES:
         path = folder / name
         try:

@@ -24,8 +24,8 @@ from dshloop.paths import private_folder
 from dshloop.sessions.events import encode_line, new_header
 from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
 from dshloop.sessions.session import Clock, EventList
-from dshloop.transcripts.closers import closers_of
 from dshloop.sessions.writing import name_once
+from dshloop.transcripts.closers import closers_of
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from dshloop.transcripts.header import read_header
 from dshloop.transcripts.vocabulary import V0, Event

@@ -72,6 +72,7 @@ def repair_log(path: Path, out: Path) -> Repaired:
     done = Repaired()
     with open_scan(path) as scan:
         plan = _plan(scan, done)
+        done.lost += scan.counts["TORN_TAIL"]
         _require_known(path, scan, plan)
     with new_log(out) as file, open_scan(path) as scan:
         header = _header(scan)

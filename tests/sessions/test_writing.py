@@ -11,17 +11,26 @@ from dshloop.sessions.writing import new_log
 
 
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), new_log(tmp_path / "a") as file:
-        file.write(b"half")
-        raise RuntimeError
+    def write() -> None:
+        with new_log(tmp_path / "a") as file:
+            file.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_name_that_is_taken_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    with pytest.raises(OutputExistsError), new_log(path) as file:
-        file.write(b"ours")
-        path.write_bytes(b"theirs")
+
+    def write() -> None:
+        with new_log(path) as file:
+            file.write(b"ours")
+            path.write_bytes(b"theirs")
+
+    with pytest.raises(OutputExistsError):
+        write()
     assert path.read_bytes() == b"theirs"
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
 

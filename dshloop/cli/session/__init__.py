@@ -1,10 +1,10 @@
-"""`dshloop session`: run, list, show and bind sessions.
+"""`dshloop session`: run, look at, mend, copy and keep sessions.
 
 One module for each kind of verb; importing this package registers them all on `app`.
 """
 
 # in the order in which the help lists their verbs
-from dshloop.cli.session import run, look, bind  # noqa: I001
+from dshloop.cli.session import run, look, mend, bind  # noqa: I001
 from dshloop.cli.session.common import app
 
-__all__ = ["app", "bind", "look", "run"]
+__all__ = ["app", "bind", "look", "mend", "run"]

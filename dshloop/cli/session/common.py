@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
+
 from dshloop.cli.params import invocation, new_app
 
-app = new_app("session", "Run, list, show and bind sessions.")
+app = new_app("session", "Run, look at, mend, copy and keep sessions.")
 
 
 def session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
@@ -17,3 +19,13 @@ def session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, s
     found = [("last", "the newest of this folder")]
     found += [(row.summary.entry.id, row.summary.title) for row in rows]
     return [item for item in found if item[0].startswith(incomplete)]
+
+
+Session = typer.Argument(
+    metavar="SESSION",
+    help="An id, the beginning of one, last, or the file of a log.",
+    autocompletion=session_ids,
+)
+Stored = typer.Argument(
+    metavar="ID", help="An id, the beginning of one, or last.", autocompletion=session_ids
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import app, session_ids
+from dshloop.cli.session.common import Session, app
 from dshloop.result import Caution, Result, Table
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ def list_command(
     if listing.elsewhere and not everywhere:
         notices.append(f"{listing.elsewhere} more in other folders: --all lists them")
     view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty="no sessions here yet")
-    return Result([row.as_json() for row in listing.rows], view, notices=notices)
+    faults = [(row.summary.entry.id, row.summary.fault) for row in listing.rows]
+    warnings = [
+        Caution(f"session {name}: {fault}", "SESSION_DAMAGED", details={"session": name})
+        for name, fault in faults
+        if fault
+    ]
+    return Result([row.as_json() for row in listing.rows], view, notices=notices, warnings=warnings)
 
 
 @app.command(cls=Command)
 def show(
     ctx: typer.Context,
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="An id, the beginning of one, last, or the file of a log.",
-            autocompletion=session_ids,
-        ),
-    ],
+    session: Annotated[str, Session],
 ) -> Result[dict[str, Any]]:
     """Show what was said and done in a session of ours or of dsh."""
     from dshloop.runs.show import show_session
