@@ -83,6 +83,9 @@ def test_loops_drivers_and_agents_are_offered(monkeypatch: pytest.MonkeyPatch) -
     assert complete("loop", "explain", "--driver", "e") == ["engine"]
     assert "fake-driver" in complete("driver", "use", "")
     assert complete("agent", "remove", "") == ["coder"]
+    assert complete("provider", "test", "d") == ["deepseek"]
+    assert complete("session", "run", "--provider", "o") == ["openai"]
+    assert "deepseek/deepseek-flash" in complete("session", "run", "--model", "deep")
     assert "code" in complete("loop", "unroute", "")
 
 
@@ -107,7 +110,8 @@ def test_what_packages_offer_is_completed_everywhere(
     assert complete("loop", "route", "code", "theirs+e") == ["theirs+engine"]
     for words in (["driver", "use"], ["driver", "show"], ["loop", "explain", "--driver"]):
         assert complete(*words, "") == ["engine", "default", "fake-driver"]
-    assert complete("session", "run", "--driver", "") == ["engine", "fake-driver", "fake", "ping"]
+    names = ["fake-driver", "fake", "default", "headless", "ping"]
+    assert complete("session", "run", "--driver", "") == ["engine", *names]
 
 
 def test_names_that_are_no_ids_are_not_offered(
