@@ -1,9 +1,10 @@
 """Porter's stemmer for English words: what makes "deploying" find "deploys".
 
 The algorithm of M. F. Porter, "An algorithm for suffix stripping" (1980), with the two later
-corrections (``bli`` and ``logi`` in step 2), as SQLite's ``porter`` tokenizer has it, and one rule
-of ours: a final y becomes i at the end too, so that "deployment" finds "deploys". It is done here,
-not by SQLite, because ranking needs the same stems as the index.
+corrections (``bli`` and ``logi`` in step 2), as SQLite's ``porter`` tokenizer has it, and two rules
+of ours: a final y becomes i at the end too, so that "deployment" finds "deploys", and irregular
+forms (irregular.py) have the stem of their word. It is done here, not by SQLite, because ranking
+needs the same stems as the index.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 from functools import lru_cache
+
+from dshloop.irregular import BASES
 
 _STEP_2 = {
     "ational": "ate",
@@ -66,6 +69,7 @@ def stem(word: str) -> str:
     """Give the stem of a lower-case word of the letters a to z; shorter than 3 stays as it is."""
     if len(word) < 3:
         return word
+    word = BASES.get(word, word)
     first_y = word[0] == "y"
     if first_y:  # a consonant here, whatever follows
         word = "Y" + word[1:]

@@ -1,145 +1,305 @@
-"""Ordering candidates for a question: pure arithmetic over words, no database.
+"""Ordering entries for a question: pure arithmetic over words, no database.
 
-A question word that a memory has counts by how rare it is in the store (idf) and how it stands out
-in the memory (BM25's saturated frequency, fields weighted). Divided by what a perfect memory would
-get, this is the score: 0..1, comparable between questions.
+A word of the question counts by how rare it is in the store. An entry is worth what it has of these
+words, each by how it stands out (BM25's saturated frequency), and what its neighbours in the
+session and the session as a whole have of them: a question is about an exchange, its answer is one
+line of it. Having more of the question's words at once counts more than one of them often.
+
+The constants were measured on dialogues (benchmarks/recall.py); each is round, and neighbouring
+values do as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import log
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log, prod
+from operator import mul
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from dshloop.memory.store import Why
+from dshloop.memory.sqlite.dates import Part, matches
+from dshloop.memory.sqlite.index import ASKS
 from dshloop.text import Word
-
-FIELD_WEIGHTS = {"title": 1.5, "content": 1.0, "concepts": 1.5, "files": 1.0}
-"""The index's columns, in order, and how much a word in each counts."""
 
 FLOOR = 0.18
 """Scores below it are no answer; see benchmarks/recall.py for what it silences."""
 
-# BM25's two constants: how soon repeating a word stops to count, and how much length matters.
-_SATURATION = 1.2
-_LENGTH = 0.3
-# The share of the score that having a word at all earns, the rest is for how it stands out.
-_PRESENCE = 0.5
-# What an identifier found only by its parts counts for: jwt.ts where the memory has jwt and ts.
-_IN_PARTS = 0.8
-# A small store says little about which words are rare; so many unseen memories are added to it.
-_UNSEEN = 50.0
-# From so many words on it pays to count all words of a field once, not to look for each.
-_LONG_FIELD = 400
+FIELD_WEIGHTS = (1.5, 1.0, 1.5, 1.0)
+"""How much a word counts in each of ``index.FIELDS``."""
 
-_Count = Callable[[str], int]
-_Field = tuple[_Count, float]
+# BM25's constants. Only what is longer than the mean is held against an entry: short lines aren't
+# better answers.
+_SATURATION = 1.5
+_LENGTH = 0.3
+# What neighbours have: the line before, the one before that, the line after. A question just before
+# makes an entry its answer.
+_CONTEXT = 0.45
+_CONTEXT_SATURATION = 1.2
+_NEAR, _FAR, _ASKED = 1.0, 0.5, 3.0
+# What the session as a whole has.
+_SESSION = 0.35
+_SPEAK_FOR_SESSION = 15
+_DATED = 0.3
+"""What an entry of the asked date has of the word that names it, in occurrences."""
+_SPEAKER = 1.3
+"""An entry spoken by somebody the question names."""
+_QUESTION = 0.8
+"""An entry that ends in a question: it asks, it doesn't tell."""
+_RECENT = 0.03
+_HALF_LIFE = 30 * 86_400.0
+_STRENGTH = 0.03
+_STEEPNESS = 1.25
+
+# A small store says little about which words are rare; so many unseen entries are added to it.
+_UNSEEN = 50.0
+
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Corpus(NamedTuple):
     """What ranking knows of the store: rows, mean words of a row, rows that have a given form."""
 
-    memories: int
+    entries: int
     mean_words: float
     frequency: Mapping[str, int]
 
     def idf(self, form: str) -> float:
         """Weigh a form by its rarity; always above 0."""
-        rows = self.frequency.get(form, 0)
-        return log(1 + (self.memories + _UNSEEN - rows + 0.5) / (rows + 1.5))
+        return self.rarity(self.frequency.get(form, 0))
+
+    def rarity(self, rows: float) -> float:
+        """Weigh what stands in so many rows."""
+        return log(1 + (max(self.entries - rows, 0) + _UNSEEN + 0.5) / (rows + 1.5))
 
 
-class Candidate(NamedTuple):
-    """The indexed words of one memory, by the name of the field; empty fields are left out."""
+class Term(NamedTuple):
+    """A word of the question.
+
+    ``weight``: what it is worth. It is found by ``exact``, else by ``parts`` (each with its share
+    of the word), else by the first of ``others`` (synonyms, and words that it begins) at less
+    worth. Forms stand between blanks, as they are looked for.
+    """
+
+    word: Word
+    weight: float
+    exact: str | None
+    parts: tuple[tuple[str, float], ...] = ()
+    others: tuple[tuple[str, float], ...] = ()
+    date: Part | None = None
+
+
+class Line(NamedTuple):
+    """An entry as ranking sees it; ``texts`` are the words of ``index.FIELDS``."""
 
     seq: int
-    fields: Mapping[str, Sequence[str]]
+    texts: Sequence[str]
+    manner: str
+    words: int
+    session: str
+    at: float
+    strength: float
+    fits: bool = True
+    """Whether it passes the filters, and not only stands beside something that does."""
+
+
+class Found(NamedTuple):
+    """What a line has of the question's words, in shares of what all of them are worth.
+
+    ``shares`` and ``counts``: how much of each word, and how often times that. ``own``: what that
+    is worth; ``covered``: the words' weight that is there at all. ``factor``: what is known of the
+    line besides its words (Ranking.factors).
+    """
+
+    line: Line
+    shares: Sequence[float]
+    counts: Sequence[float]
+    own: float
+    covered: float
+    factor: float
+    asks: bool
+
+
+class Beside(NamedTuple):
+    """The lines around a line, by seq: before it, nearest first, and after it."""
+
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
 
 
 class Ranked(NamedTuple):
-    """A candidate and its score."""
+    """A line and its score in 0..1."""
 
-    candidate: Candidate
+    line: Line
     score: float
 
 
-class _Weighed(NamedTuple):
-    """A question word; ``total`` is what finding it whole is worth, its parts share that."""
-
-    word: Word
-    total: float
-    parts: Sequence[tuple[str, float]]
+def padded(form: str) -> str:
+    """Put a form between the blanks that separate words."""
+    return f" {form} "
 
 
-def rank(question: Sequence[Word], candidates: Sequence[Candidate], corpus: Corpus) -> list[Ranked]:
-    """Score every candidate, best first; equal scores newest first."""
-    weighed = [_weigh(word, corpus) for word in question]
-    possible = sum(one.total for one in weighed) or 1.0  # a question of signs has no words
-    ranked = [
-        Ranked(candidate, _reached(weighed, candidate, corpus.mean_words) / possible)
-        for candidate in candidates
-    ]
-    ranked.sort(key=lambda one: (-one.score, -one.candidate.seq))
-    return ranked
+class Ranking:
+    """One question's view of the lines that were fetched for it."""
+
+    def __init__(self, terms: Sequence[Term], corpus: Corpus, now: float) -> None:
+        self.terms = terms
+        self.found: dict[int, Found] = {}
+        self._now = now
+        self._mean_words = max(corpus.mean_words, 1.0)
+        possible = sum(term.weight for term in terms) or 1.0
+        self._weights = [term.weight / possible for term in terms]
+        self._forms = list(dict.fromkeys(form for term in terms for form in _forms(term)))
+        self._names = {term.exact for term in terms}
+        self._dated = any(term.date is not None for term in terms)
+        self._none = [0.0] * len(terms)
+
+    def add(self, lines: Iterable[Line]) -> None:
+        """Look at lines."""
+        for line in lines:
+            self.found[line.seq] = self._look(line)
+
+    def sessions(self) -> dict[str, float]:
+        """Give what sessions are worth by the lines that have most of the question: what all
+        others have of a common word says nothing."""
+        totals: dict[str, list[float]] = {}
+        best = sorted(self.found.values(), key=lambda found: -found.own)
+        for found in best[:_SPEAK_FOR_SESSION]:
+            if found.line.session and found.own:
+                total = totals.setdefault(found.line.session, list(self._none))
+                for at, count in enumerate(found.counts):
+                    total[at] += count
+        return {
+            session: _SESSION * self._saturated(total, _SATURATION)
+            for session, total in totals.items()
+        }
+
+    def ranked(
+        self, sessions: Mapping[str, float], beside: Mapping[int, Beside] = _NOTHING
+    ) -> list[Ranked]:
+        """Order the lines that pass the filters, best first; equal ones newest first."""
+        ranked = [
+            Ranked(found.line, squeezed(sum(self.parts(found, sessions, beside)) * found.factor))
+            for found in self.found.values()
+            if found.line.fits
+        ]
+        ranked.sort(key=lambda one: (-one.score, -one.line.seq))
+        return ranked
+
+    def parts(
+        self, found: Found, sessions: Mapping[str, float], beside: Mapping[int, Beside]
+    ) -> tuple[float, float, float, float]:
+        """Give what a line's own words, those of its neighbours, having many of them at once and
+        its session are worth. Every word of the question once, and nothing else, makes 0.8."""
+        near = self.neighbours(beside.get(found.line.seq))
+        context, covered = self._context(found, near) if near else (0.0, found.covered)
+        session = sessions.get(found.line.session, 0.0) if sessions else 0.0
+        return found.own, context, (found.own + context) * covered, session
+
+    def neighbours(self, beside: Beside | None) -> list[tuple[Found, float]]:
+        """Give the lines around a line that have a word asked for, and how much they count."""
+        if beside is None:
+            return []
+        around = [*zip(beside.before, (_NEAR, _FAR), strict=False)]
+        around += [(seq, _NEAR) for seq in beside.after[:1]]
+        near = []
+        for at, (seq, weight) in enumerate(around):
+            other = self.found.get(seq)
+            if other is not None and other.own:
+                asked = at == 0 and other.asks and bool(beside.before)
+                near.append((other, _ASKED if asked else weight))
+        return near
+
+    def factors(self, line: Line) -> dict[str, float]:
+        """Give what is known of a line besides its words; 1 says nothing."""
+        age = max(self._now - line.at, 0.0) / _HALF_LIFE
+        factors = {
+            "recency": 1 + _RECENT * 2.0**-age,
+            "strength": 1 + _STRENGTH * (line.strength - 5.0) / 5.0,
+        }
+        if line.manner:
+            if line.manner.endswith(ASKS):
+                factors["question"] = _QUESTION
+            if any(padded(name) in self._names for name in line.manner.split(" ")):
+                factors["speaker"] = _SPEAKER
+        return factors
+
+    def _look(self, line: Line) -> Found:
+        counts = occurrences(line.texts, self._forms)
+        asks, factor = line.manner.endswith(ASKS), prod(self.factors(line).values())
+        if not counts and not self._dated:
+            return Found(line, self._none, self._none, 0.0, 0.0, factor, asks)
+        length = max(1.0, line.words / self._mean_words)
+        steep = _SATURATION * (1 - _LENGTH + _LENGTH * length)
+        shares, often, own, covered = list(self._none), list(self._none), 0.0, 0.0
+        for at, term in enumerate(self.terms):
+            share, count = held(term, counts)
+            if term.date is not None and matches(term.date, line.at):
+                share, count = 1.0, count + _DATED
+            if share:
+                weight = self._weights[at] * share
+                shares[at], often[at] = share, share * count
+                own += weight * count / (count + steep)
+                covered += weight
+        return Found(line, shares, often, own, covered, factor, asks)
+
+    def _context(self, found: Found, near: Sequence[tuple[Found, float]]) -> tuple[float, float]:
+        """Give what the neighbours have, and how much of the question all have together."""
+        total, together = list(self._none), list(found.shares)
+        for other, weight in near:
+            for at, share in enumerate(other.shares):
+                if share:
+                    total[at] += weight * other.counts[at]
+                    if share > together[at]:
+                        together[at] = share
+        covered = sum(map(mul, self._weights, together))
+        return _CONTEXT * self._saturated(total, _CONTEXT_SATURATION), covered
+
+    def _saturated(self, counts: Sequence[float], steep: float) -> float:
+        pairs = zip(self._weights, counts, strict=True)
+        return sum(weight * count / (count + steep) for weight, count in pairs if count)
 
 
-def reasons(question: Sequence[Word], candidate: Candidate) -> Why:
-    """Say which words of the question a candidate has, which it lacks, and where they stand."""
-    indexed = {form for words in candidate.fields.values() for form in words}
-    found: dict[str, bool] = {}
-    for word in question:
-        found[word.shown] = found.get(word.shown, False) or not indexed.isdisjoint(word.forms)
-    forms = {form for word in question for form in word.forms}
-    return Why(
-        words=tuple(shown for shown, there in found.items() if there),
-        missing=tuple(shown for shown, there in found.items() if not there),
-        fields=tuple(
-            name for name, words in candidate.fields.items() if not forms.isdisjoint(words)
-        ),
-    )
+def squeezed(total: float) -> float:
+    """Bring what a line is worth into 0..1, in the same order."""
+    return 1 - exp(-_STEEPNESS * total)
 
 
-def _weigh(word: Word, corpus: Corpus) -> _Weighed:
-    """Weigh a word by its whole form, or by its parts where no memory has it whole."""
-    weights = {part: corpus.idf(part) for part in word.parts}
-    whole = sum(weights.values())
-    if word.exact is not None and (not weights or corpus.frequency.get(word.exact)):
-        total = corpus.idf(word.exact)
-    else:
-        total = whole / len(weights)
-    parts = [(part, weight / whole) for part, weight in weights.items()]
-    return _Weighed(word, total * word.size, parts)
+def occurrences(texts: Sequence[str], forms: Iterable[str]) -> dict[str, float]:
+    """Count padded forms, each by the weight of the field that it stands in.
+
+    A word twice in a row may count once: that is as good, and much faster than splitting.
+    """
+    counts: dict[str, float] = {}
+    for text, weight in zip(texts, FIELD_WEIGHTS, strict=True):
+        if text:
+            whole = f" {text} "
+            for form in forms:
+                if form in whole:
+                    counts[form] = counts.get(form, 0.0) + weight * whole.count(form)
+    return counts
 
 
-def _reached(question: Sequence[_Weighed], candidate: Candidate, mean_words: float) -> float:
-    """Add up what a candidate has of the question's words."""
-    length = sum(map(len, candidate.fields.values()))
-    steep = _SATURATION * (1 - _LENGTH + _LENGTH * length / max(mean_words, 1.0))
-    fields = [(_counting(words), FIELD_WEIGHTS[name]) for name, words in candidate.fields.items()]
-    return sum(one.total * _value(one, fields, steep) for one in question)
+def held(term: Term, counts: Mapping[str, float]) -> tuple[float, float]:
+    """Say how much of a word there is (0 nothing, 1 all of it) and how often."""
+    if not counts:
+        return 0.0, 0.0
+    if term.exact is not None and term.exact in counts:
+        return 1.0, counts[term.exact]
+    share = count = 0.0
+    for part, worth in term.parts:
+        if part in counts:
+            share += worth
+            count += worth * counts[part]
+    if share:  # parts of an identifier that stand apart name it once at most
+        return share, count / share if term.exact is None else min(count / share, 1.0)
+    for other, worth in term.others:
+        if other in counts:
+            return worth, counts[other]
+    return 0.0, 0.0
 
 
-def _counting(words: Sequence[str]) -> _Count:
-    """Give the function that counts a form in a field."""
-    if len(words) < _LONG_FIELD:
-        return words.count
-    from collections import Counter
-
-    return Counter(words).__getitem__
-
-
-def _value(one: _Weighed, fields: Sequence[_Field], steep: float) -> float:
-    """Say how well one memory has one word: 0 not at all, 1 whole and prominent."""
-    exact = one.word.exact
-    whole = _prominence(exact, fields, steep) if exact is not None else 0.0
-    if whole or not one.parts:
-        return whole
-    parts = sum(share * _prominence(part, fields, steep) for part, share in one.parts)
-    return parts if exact is None else parts * _IN_PARTS
-
-
-def _prominence(form: str, fields: Sequence[_Field], steep: float) -> float:
-    count = 0.0
-    for count_in, weight in fields:
-        count += weight * count_in(form)
-    return _PRESENCE + (1 - _PRESENCE) * count / (count + steep) if count else 0.0
+def _forms(term: Term) -> Iterable[str]:
+    if term.exact is not None:
+        yield term.exact
+    yield from (form for form, _ in term.parts)
+    yield from (form for form, _ in term.others)

@@ -1,35 +1,37 @@
-"""Answering a question: candidates from the index, ranked."""
+"""Answering a question: candidates from the index, ranked together with what surrounds them."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from math import inf
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from dshloop.memory.sqlite.filters import where
-from dshloop.memory.sqlite.index import quoted
+from dshloop.memory.sqlite.candidates import beside, candidates, lines, neighbours_of
 from dshloop.memory.sqlite.lookup import load
-from dshloop.memory.sqlite.rank import FIELD_WEIGHTS, Candidate, Corpus, rank, reasons
-from dshloop.memory.store import Filters, Hit
-from dshloop.text import Word, question
+from dshloop.memory.sqlite.rank import Beside, Ranked, Ranking
+from dshloop.memory.sqlite.reasons import reasons
+from dshloop.memory.sqlite.terms import weighed
+from dshloop.memory.store import Filters, Hit, Why
+from dshloop.text import question
 
-CANDIDATES = 100
-"""Rows that the index hands over for ranking."""
-
-# A common word makes the index score a large part of the store and tells little.
-_COMMON_FROM_ROWS = 1_000
-_COMMON_SHARE = 0.05
-# A pasted text is no longer a question: beyond so many words only the rarest that are known count.
-_MOST_WORDS = 32
-_MOST_LOOKED_UP = 500
-_MOST_FORMS = 64
+CANDIDATES = 60
+"""Entries that the index hands over for ranking."""
+_SURROUNDED = 30
+"""The best of them, whose neighbours are looked at."""
 _MOST_ROWS = 1 << 62  # SQLite's integers end a little later
 
-_SEARCH = f"""
-    SELECT i.rowid, {", ".join(f"i.{name}" for name in FIELD_WEIGHTS)}
-    FROM memory_index AS i CROSS JOIN entries AS m ON m.seq = i.rowid
-    WHERE memory_index MATCH ? AND rank MATCH 'bm25({", ".join(map(str, FIELD_WEIGHTS.values()))})'
-"""
+
+class Answer(NamedTuple):
+    """What a question was compared with, best first, and what is needed to say why."""
+
+    ranked: Sequence[Ranked]
+    ranking: Ranking
+    sessions: Mapping[str, float]
+    beside: Mapping[int, Beside]
+
+    def why(self, one: Ranked) -> Why:
+        """Say why an entry was found."""
+        return reasons(self.ranking, one, self.sessions, self.beside)
 
 
 def recall(
@@ -42,66 +44,33 @@ def recall(
     floor: float,
 ) -> list[Hit]:
     """Find the entries that answer a question, best first, none that scores below ``floor``."""
-    asked: Sequence[Word] = question(query)[:_MOST_LOOKED_UP]
-    corpus = _corpus(connection, asked)
-    asked = _shortened(asked, corpus)
-    last = offset + limit
-    candidates = _candidates(
-        connection, corpus, filters, now, min(max(CANDIDATES, 2 * last), _MOST_ROWS)
-    )
-    ranked = rank(asked, candidates, corpus)[offset:last]
-    best = [one for one in ranked if one.score >= floor]
-    entries = load(connection, [one.candidate.seq for one in best])
+    last = min(offset + limit, _MOST_ROWS)
+    answer = ranked(connection, query, filters, now, last)
+    best = [one for one in answer.ranked[offset:last] if one.score >= floor]
+    entries = load(connection, [one.line.seq for one in best])
     return [
-        Hit(entries[one.candidate.seq], one.score, reasons(asked, one.candidate))
+        Hit(entries[one.line.seq], one.score, answer.why(one))
         for one in best
-        if one.candidate.seq in entries
+        if one.line.seq in entries
     ]
 
 
-def _corpus(connection: sqlite3.Connection, asked: Iterable[Word]) -> Corpus:
-    memories, words = connection.execute("SELECT entries, words FROM tally").fetchone()
-    frequency = {}
-    for form in {form for word in asked for form in word.forms}:
-        row = connection.execute("SELECT doc FROM memory_words WHERE term = ?", (form,)).fetchone()
-        if row is not None:
-            frequency[form] = row[0]
-    return Corpus(memories, words / memories if memories else 0.0, frequency)
-
-
-def _shortened(asked: Sequence[Word], corpus: Corpus) -> Sequence[Word]:
-    """Keep the rarest known words of a very long question."""
-    if len(asked) <= _MOST_WORDS:
-        return asked
-    rarity = {
-        word: min((corpus.frequency.get(form, 0) or inf) for form in word.forms) for word in asked
-    }
-    return sorted(asked, key=rarity.__getitem__)[:_MOST_WORDS]
-
-
-def _candidates(
-    connection: sqlite3.Connection, corpus: Corpus, filters: Filters, now: float, limit: int
-) -> list[Candidate]:
-    forms = _telling(corpus)
-    if not forms:
-        return []
-    conditions, values = where(filters, now)
-    match = " OR ".join(map(quoted, forms))
-    rows = connection.execute(
-        f"{_SEARCH} AND {conditions} ORDER BY rank LIMIT ?", (match, *values, limit)
-    )
-    return [Candidate(seq, _by_field(texts)) for seq, *texts in rows]
-
-
-def _by_field(texts: Sequence[str]) -> dict[str, list[str]]:
-    named = zip(FIELD_WEIGHTS, texts, strict=True)
-    return {name: text.split(" ") for name, text in named if text}
-
-
-def _telling(corpus: Corpus) -> list[str]:
-    """Choose the forms to look for: those that are in the store, rarest first, few common ones."""
-    forms = sorted(corpus.frequency, key=lambda form: (corpus.frequency[form], form))
-    if corpus.memories >= _COMMON_FROM_ROWS:
-        most = corpus.memories * _COMMON_SHARE
-        forms = [form for form in forms if corpus.frequency[form] <= most] or forms
-    return forms[:_MOST_FORMS]
+def ranked(
+    connection: sqlite3.Connection, query: str, filters: Filters, now: float, last: int
+) -> Answer:
+    """Rank candidates, then the best of them again with their neighbours, which may be hits
+    themselves; ``last`` is how many are wanted."""
+    terms, corpus = weighed(connection, question(query))
+    ranking = Ranking(terms, corpus, now)
+    most = min(max(CANDIDATES, 2 * last), _MOST_ROWS)
+    ranking.add(candidates(connection, terms, corpus, filters, now, most))
+    sessions = ranking.sessions()
+    first = ranking.ranked(sessions)
+    best = [one.line.seq for one in first[: max(_SURROUNDED, last)] if one.line.session]
+    if not best:
+        return Answer(first, ranking, sessions, {})
+    around = beside(connection, best)
+    missing = [seq for seq in neighbours_of(around) if seq not in ranking.found]
+    ranking.add(lines(connection, missing, filters, now))
+    around.update(beside(connection, missing))
+    return Answer(ranking.ranked(sessions, around), ranking, sessions, around)

@@ -1,0 +1,165 @@
+"""Which entries a question is compared with, and what stands around them.
+
+The index tells which entries have which words; the sum of the words' weights orders them. That is a
+fifth of what the index's own bm25 takes, which reads a word's whole list twice, and ranking looks
+at how often and where a word stands anyway.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from dshloop.memory.sqlite.filters import where
+from dshloop.memory.sqlite.index import FIELDS, quoted
+from dshloop.memory.sqlite.rank import Beside, Corpus, Line, Term
+from dshloop.memory.sqlite.rows import unpacked
+from dshloop.memory.store import Filters
+
+# A common word makes the index read a large part of the store and tells little.
+_COMMON_FROM_ROWS = 1_000
+_COMMON_SHARE = 0.05
+_MOST_FORMS = 64
+_MOST_READ = 30_000
+"""Rows that the words of a question may have together; the rarest words come first."""
+_FEW_FORMS = 2
+"""With so few words the field they stand in decides which of many entries are looked at."""
+_PROMINENT = 0.5
+
+_TEXTS = ", ".join(f"i.c{at}" for at in range(len(FIELDS) + 1))
+_LINE = f"m.seq, {_TEXTS}, m.words, m.session, m.created_at, m.strength"
+# FTS5 keeps what it was given in a table of its own, read by number without asking the index.
+_LINES = """
+    FROM json_each(?) AS j CROSS JOIN entries AS m ON m.seq = j.value
+    CROSS JOIN memory_index_content AS i ON i.id = m.seq
+"""
+_BESIDE = """
+    SELECT m.seq,
+      (SELECT seq FROM entries AS b WHERE b.session = m.session AND b.session <> ''
+        AND b.seq < m.seq AND b.latest ORDER BY b.seq DESC LIMIT 1),
+      (SELECT seq FROM entries AS b WHERE b.session = m.session AND b.session <> ''
+        AND b.seq < m.seq AND b.latest ORDER BY b.seq DESC LIMIT 1 OFFSET 1),
+      (SELECT seq FROM entries AS a WHERE a.session = m.session AND a.session <> ''
+        AND a.seq > m.seq AND a.latest ORDER BY a.seq LIMIT 1)
+    FROM json_each(?) AS j CROSS JOIN entries AS m ON m.seq = j.value
+    WHERE m.session <> ''
+"""
+
+
+def candidates(
+    connection: sqlite3.Connection,
+    terms: Sequence[Term],
+    corpus: Corpus,
+    filters: Filters,
+    now: float,
+    most: int,
+) -> list[Line]:
+    """Give the entries that pass the filters and have most of the question's words."""
+    forms = _telling(_weights(terms), corpus)
+    if not forms:
+        return []
+    conditions, values = where(filters, now)
+    found: list[Line] = []
+    size = most
+    seqs = _heaviest(connection, forms)
+    while len(found) < most:
+        batch = [seq for seq, _ in seqs.fetchmany(size)]
+        if not batch:
+            break
+        found += _lines(connection, batch, f"WHERE {conditions}", values)
+        size *= 2  # a filter that few entries pass is looked for further down
+    return found[:most]
+
+
+def beside(connection: sqlite3.Connection, seqs: Iterable[int]) -> dict[int, Beside]:
+    """Give the neighbours in the session of entries that have one."""
+    rows = connection.execute(_BESIDE, (json.dumps(list(seqs)),))
+    return {
+        seq: Beside(
+            tuple(one for one in (near, far) if one is not None),
+            () if after is None else (after,),
+        )
+        for seq, near, far, after in rows
+    }
+
+
+def lines(
+    connection: sqlite3.Connection, seqs: Iterable[int], filters: Filters, now: float
+) -> list[Line]:
+    """Give entries by their numbers, and whether each passes the filters."""
+    conditions, values = where(filters, now)
+    rows = connection.execute(
+        f"SELECT {_LINE}, ({conditions}) {_LINES}", (*values, json.dumps(list(seqs)))
+    )
+    return [_line(row[:-1])._replace(fits=bool(row[-1])) for row in rows]
+
+
+def _lines(
+    connection: sqlite3.Connection, seqs: Sequence[int], condition: str, values: Sequence[Any]
+) -> list[Line]:
+    rows = connection.execute(f"SELECT {_LINE} {_LINES} {condition}", (json.dumps(seqs), *values))
+    return [_line(row) for row in rows]
+
+
+def _line(row: Sequence[Any]) -> Line:
+    seq, *texts, manner, words, session, at, strength = row
+    return Line(seq, texts, manner, words, unpacked(session), at, strength)
+
+
+def _weights(terms: Iterable[Term]) -> dict[str, float]:
+    """Give the worth of each form; one that speaks for several words counts by the best."""
+    weights: dict[str, float] = {}
+    for term in terms:
+        whole = [] if term.exact is None else [(term.exact, 1.0)]
+        for form, worth in (*whole, *term.parts, *term.others):
+            name = form.strip(" ")
+            weights[name] = max(weights.get(name, 0.0), worth * term.weight)
+    return weights
+
+
+def _telling(weights: Mapping[str, float], corpus: Corpus) -> dict[str, float]:
+    """Choose the forms to look for: those in the store, rarest first, few common ones."""
+    rows = {form: corpus.frequency[form] for form in weights if form in corpus.frequency}
+    forms = sorted(rows, key=lambda form: (rows[form], form))
+    if corpus.entries >= _COMMON_FROM_ROWS:
+        common = corpus.entries * _COMMON_SHARE
+        forms = [form for form in forms if rows[form] <= common] or forms
+    chosen: dict[str, float] = {}
+    read = 0
+    for form in forms[:_MOST_FORMS]:
+        read += rows[form]
+        if chosen and read > _MOST_READ:
+            break
+        chosen[form] = weights[form]
+    return chosen
+
+
+def _heaviest(connection: sqlite3.Connection, forms: Mapping[str, float]) -> sqlite3.Cursor:
+    """Order entries by the weight of the words that they have, then newest first."""
+    asked = [(quoted(form), weight) for form, weight in forms.items()]
+    if len(forms) <= _FEW_FORMS:
+        asked += [(f"{{title concepts}} : {form}", weight * _PROMINENT) for form, weight in asked]
+    one = f"""
+        SELECT * FROM (
+          SELECT rowid, CAST(? AS REAL) AS weight FROM memory_index WHERE memory_index MATCH ?
+          ORDER BY rowid DESC LIMIT {_MOST_READ}
+        )
+    """
+    values = [value for form, weight in asked for value in (weight, form)]
+    return connection.execute(
+        f"SELECT rowid, sum(weight) FROM ({' UNION ALL '.join([one] * len(asked))}) "
+        "GROUP BY rowid ORDER BY 2 DESC, 1 DESC",
+        values,
+    )
+
+
+def neighbours_of(found: Mapping[int, Beside]) -> Iterator[int]:
+    """Yield every neighbour once."""
+    seen: set[int] = set()
+    for one in found.values():
+        for seq in (*one.before, *one.after):
+            if seq not in seen:
+                seen.add(seq)
+                yield seq

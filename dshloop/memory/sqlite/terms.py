@@ -1,0 +1,111 @@
+"""The words of a question, weighed by what the store knows of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+
+from dshloop.memory.sqlite.dates import named
+from dshloop.memory.sqlite.rank import Corpus, Term, padded
+from dshloop.memory.synonyms import synonyms
+from dshloop.text import Word
+
+# A pasted text is no longer a question: beyond so many words only the rarest that are known count.
+_MOST_WORDS = 32
+_MOST_LOOKED_UP = 500
+# What an identifier found only by its parts counts for: jwt.ts where the entry has jwt and ts.
+_IN_PARTS = 0.8
+_SYNONYM = 0.7
+_PREFIX = 0.3
+_SHORTEST_PREFIX = 4
+_MOST_EXTENSIONS = 4
+"""Longer words taken for one that begins them: those that most entries have."""
+_MOST_COMPARED = 256
+_RARE = 5
+"""A word that more entries have is no beginning of another."""
+
+_FREQUENCY = "SELECT doc FROM memory_words WHERE term = ?"
+_EXTENSIONS = f"""
+    SELECT term, doc FROM (
+      SELECT term, doc FROM memory_words WHERE term > ? AND term < ? LIMIT {_MOST_COMPARED}
+    ) ORDER BY doc DESC, term LIMIT {_MOST_EXTENSIONS}
+"""
+
+
+def weighed(
+    connection: sqlite3.Connection, question: Sequence[Word]
+) -> tuple[Sequence[Term], Corpus]:
+    """Give the terms of a question and what is known of their forms."""
+    asked = question[:_MOST_LOOKED_UP]
+    entries, words = connection.execute("SELECT entries, words FROM tally").fetchone()
+    frequency = _frequency(connection, {form for word in asked for form in word.forms})
+    asked = _shortened(asked, frequency)
+    others = {word: _synonyms(connection, word, frequency) for word in asked}
+    for word in asked:
+        others[word] += _extensions(connection, word, frequency)
+    corpus = Corpus(entries, words / entries if entries else 0.0, frequency)
+    dates = named(asked)
+    return [
+        _term(word, others[word], corpus)._replace(date=date)
+        for word, date in zip(asked, dates, strict=True)
+    ], corpus
+
+
+def _frequency(connection: sqlite3.Connection, forms: Iterable[str]) -> dict[str, int]:
+    found = {}
+    for form in forms:
+        row = connection.execute(_FREQUENCY, (form,)).fetchone()
+        if row is not None:
+            found[form] = row[0]
+    return found
+
+
+def _shortened(asked: Sequence[Word], frequency: Mapping[str, int]) -> Sequence[Word]:
+    """Keep the rarest known words of a very long question."""
+    if len(asked) <= _MOST_WORDS:
+        return asked
+    rarity = {word: min((frequency.get(form, 0) or inf) for form in word.forms) for word in asked}
+    return sorted(asked, key=rarity.__getitem__)[:_MOST_WORDS]
+
+
+def _synonyms(
+    connection: sqlite3.Connection, word: Word, frequency: dict[str, int]
+) -> list[tuple[str, float]]:
+    forms = synonyms().get(word.exact or "", ())
+    known = _frequency(connection, forms)
+    frequency.update(known)
+    return [(form, _SYNONYM) for form in forms if form in known]
+
+
+def _extensions(
+    connection: sqlite3.Connection, word: Word, frequency: dict[str, int]
+) -> list[tuple[str, float]]:
+    form = word.exact or ""
+    if len(form) < _SHORTEST_PREFIX or frequency.get(form, 0) > _RARE:
+        return []
+    if not (form.isascii() and form.isalpha()):
+        return []
+    rows = connection.execute(_EXTENSIONS, (form, form + "\uffff")).fetchall()
+    frequency.update(rows)
+    return [(term, _PREFIX) for term, _ in rows]
+
+
+def _term(word: Word, others: Sequence[tuple[str, float]], corpus: Corpus) -> Term:
+    """Weigh a word by its whole form, or by what stands for it where no entry has it whole."""
+    parts = {part: corpus.idf(part) for part in word.parts}
+    whole = sum(parts.values())
+    if word.exact is not None and (word.exact in corpus.frequency or not (parts or others)):
+        weight = corpus.idf(word.exact)
+    elif parts:
+        weight = whole / len(parts)
+    else:
+        weight = corpus.rarity(max(corpus.frequency[form] for form, _ in others))
+    worth = 1.0 if word.exact is None else _IN_PARTS
+    return Term(
+        word,
+        weight * word.size,
+        None if word.exact is None else padded(word.exact),
+        tuple((padded(part), worth * idf / whole) for part, idf in parts.items()),
+        tuple((padded(form), factor) for form, factor in others),
+    )
