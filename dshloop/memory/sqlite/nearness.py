@@ -1,0 +1,229 @@
+"""Which entries are near a question in meaning, counted so that any model can be used.
+
+Small models find everything alike: their vectors share a direction that says nothing. So the mean
+of all vectors is taken off, and nearness is told in standard deviations: 0 is what any entry has,
+from 3 on it means something. Neighbours in the session count in part (vector_math.py), for a
+question is about an exchange and its answer is one line of it.
+
+In memory are the signs of the vectors, one bit a dimension; with all else 90 bytes an entry. They
+choose (1 ms for 100,000), then what is chosen is measured by the stored vectors.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dshloop.memory.sqlite import vector_math as math
+from dshloop.memory.sqlite.filters import where
+from dshloop.memory.sqlite.vector_math import Floats, Rows, Signs
+from dshloop.memory.sqlite.vectors import Model, blobs_of, check_length, model_of, unpacked
+from dshloop.memory.store import Filters
+
+if TYPE_CHECKING:
+    from dshloop.memory.embedding.embedder import Vector, Vectors
+
+_CHOSEN = 1_000
+"""Entries that signs choose, of which the filters must leave enough."""
+_SAMPLE = 2_000
+_CENTRE_HOLDS = 500
+_AT_ONCE = 8_192
+
+
+class VectorIndex:
+    """The vectors of one model in one database, as far as they are kept in memory.
+
+    `refresh` takes in what was stored since; what is gone is noticed when it is measured.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._model: Model | None = None
+        self._centre: Vector = np.empty(0, np.float32)
+        self._usual: Vectors = np.empty((0, 0), np.float32)
+        self._session_codes: dict[str | bytes, int] = {}
+        self._clear()
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def refresh(self, connection: sqlite3.Connection) -> None:
+        """Bring it up to date, inside the transaction that will ask it."""
+        self._model = model_of(connection, self.name)
+        added = self._stored_after(connection, int(self._numbers.max(initial=0)))
+        if len(self) + len(added) > 2 * self._centred_at:  # the old centre is one of few
+            self._clear()
+            added = self._stored_after(connection, 0)
+            self._take_centre(connection, added[:, 0])
+        if len(added):
+            self._append(connection, added)
+
+    def ask(
+        self, connection: sqlite3.Connection, question: Vector, filters: Filters, now: float
+    ) -> Asked | None:
+        """Look at the vectors with a question; None when there are none. EMBEDDING_INVALID."""
+        if self._model is None or not len(self):
+            return None
+        check_length(self._model, len(question))
+        return Asked(self, connection, math.unit(question - self._centre), filters, now)
+
+    def _clear(self) -> None:
+        none = np.empty(0, np.int64)
+        self._numbers: Rows = none
+        self._seqs: Rows = none
+        self._sessions: Rows = none
+        self._signs: Signs = np.empty((0, 0), np.uint64)
+        self._by_seq: Rows = none
+        self._before: Rows = none
+        self._after: Rows = none
+        self._centred_at = 0
+
+    def _stored_after(self, connection: sqlite3.Connection, number: int) -> Rows:
+        """Give (number, seq, code of the session) of the vectors after a number."""
+        if self._model is None:
+            return np.empty((0, 3), np.int64)
+        found = connection.execute(
+            "SELECT v.number, v.seq, e.session FROM vectors AS v JOIN entries AS e ON e.seq = v.seq"
+            " WHERE v.number > ? AND v.model = ? ORDER BY v.number",
+            (number, self._model.number),
+        )
+        parts = [np.empty((0, 3), np.int64)]
+        while rows := found.fetchmany(_AT_ONCE):
+            parts.append(np.array([(n, seq, self._code(name)) for n, seq, name in rows], np.int64))
+        return np.concatenate(parts)
+
+    def _code(self, session: str | bytes) -> int:
+        codes = self._session_codes
+        return codes.setdefault(session, len(codes)) if session else -1
+
+    def _take_centre(self, connection: sqlite3.Connection, numbers: Rows) -> None:
+        """Look at a sample of the vectors and at texts that have nothing to do with them."""
+        assert self._model is not None
+        step = max(len(numbers) // _SAMPLE, 1)
+        _, sample = self._vectors(connection, numbers[::step])
+        size = self._model.dimensions
+        background = unpacked(blobs_of(self._model.background, size), size)
+        sample = np.concatenate([sample, background])
+        self._centre = sample.mean(axis=0)
+        self._usual = math.unit(sample - self._centre)
+        self._centred_at = max(len(numbers), _CENTRE_HOLDS)
+
+    def _append(self, connection: sqlite3.Connection, added: Rows) -> None:
+        parts = [self._signs] if len(self) else []
+        for start in range(0, len(added), _AT_ONCE):
+            _, vectors = self._vectors(connection, added[start : start + _AT_ONCE, 0])
+            parts.append(math.signs_of(vectors - self._centre))
+        self._signs = np.concatenate(parts, axis=1)
+        self._numbers = np.concatenate([self._numbers, added[:, 0]])
+        self._seqs = np.concatenate([self._seqs, added[:, 1]])
+        self._sessions = np.concatenate([self._sessions, added[:, 2]])
+        self._leave_out_replaced()
+        self._by_seq = np.argsort(self._seqs)
+        self._before, self._after = math.links(self._seqs, self._sessions)
+
+    def _leave_out_replaced(self) -> None:
+        """Keep the last vector of each entry."""
+        order = np.lexsort((self._numbers, self._seqs))
+        last = np.append(np.diff(self._seqs[order]) != 0, True)
+        if not last.all():
+            kept = np.sort(order[last])
+            self._numbers, self._seqs = self._numbers[kept], self._seqs[kept]
+            self._sessions = self._sessions[kept]
+            self._signs = np.ascontiguousarray(self._signs[:, kept])
+
+    def guesses(self, question: Vector) -> Floats:
+        """Give the nearness of all rows as their signs let guess it."""
+        own = math.guessed(self._signs, question)
+        return math.with_neighbours(own, np.arange(len(self)), self._before, self._after)
+
+    def seqs_of(self, rows: Rows) -> Rows:
+        """Give the entries' numbers."""
+        return np.asarray(self._seqs[rows])
+
+    def rows_of(self, seqs: Rows) -> Rows:
+        """Give the rows of those entries that have one."""
+        places = np.searchsorted(self._seqs, seqs, sorter=self._by_seq)
+        rows = self._by_seq[np.minimum(places, len(self) - 1)]
+        return np.asarray(rows[self._seqs[rows] == seqs])
+
+    def measured(self, connection: sqlite3.Connection, question: Vector, rows: Rows) -> Floats:
+        """Give the nearness of rows, NaN where the vector is gone."""
+        beside = self._before[rows]
+        needed = np.unique(np.concatenate([rows, beside, self._before[beside], self._after[rows]]))
+        numbers = self._numbers[needed]
+        found, vectors = self._vectors(connection, numbers)
+        usual = self._usual @ question
+        near = math.unit(vectors - self._centre) @ question
+        own = np.full(len(self), np.nan, np.float32)
+        own[needed[np.isin(numbers, found)]] = (near - usual.mean()) / max(usual.std(), 1e-6)
+        return math.with_neighbours(own, rows, self._before, self._after)
+
+    def _vectors(self, connection: sqlite3.Connection, numbers: Rows) -> tuple[Rows, Floats]:
+        """Read vectors by number, in order; some may be gone."""
+        assert self._model is not None
+        rows = connection.execute(
+            "SELECT number, vector FROM vectors WHERE number IN (SELECT value FROM json_each(?))"
+            " ORDER BY number",
+            (json.dumps(numbers.tolist()),),
+        ).fetchall()
+        found = np.array([number for number, _ in rows], np.int64)
+        return found, unpacked([vector for _, vector in rows], self._model.dimensions)
+
+
+class Asked:
+    """One question's view of the vectors, inside a transaction that reads (fusion.Near)."""
+
+    def __init__(
+        self,
+        index: VectorIndex,
+        connection: sqlite3.Connection,
+        question: Vector,
+        filters: Filters,
+        now: float,
+    ) -> None:
+        self._index = index
+        self._connection = connection
+        self._question = question
+        self._filters = filters
+        self._now = now
+
+    def nearest(self, wanted: int) -> list[int]:
+        """Give the entries nearest in meaning that pass the filters, by number, nearest first."""
+        rows = self._chosen(wanted)
+        values = self._index.measured(self._connection, self._question, rows)
+        order = np.argsort(-values, kind="stable")  # NaN, whose vector is gone, comes last
+        kept = order[~np.isnan(values[order])]
+        return [int(seq) for seq in self._index.seqs_of(rows[kept])]
+
+    def nearness(self, seqs: Sequence[int]) -> dict[int, float]:
+        """Give how near entries are, in standard deviations; not those without a vector."""
+        rows = self._index.rows_of(np.array(seqs, np.int64))
+        values = self._index.measured(self._connection, self._question, rows)
+        numbers = self._index.seqs_of(rows)
+        known = ~np.isnan(values)
+        return dict(zip(numbers[known].tolist(), values[known].tolist(), strict=True))
+
+    def _chosen(self, wanted: int) -> Rows:
+        """Give the rows of the best guesses that pass the filters."""
+        guesses = self._index.guesses(self._question)
+        chosen = math.largest(guesses, max(_CHOSEN, 2 * wanted))
+        kept = chosen[np.isin(self._index.seqs_of(chosen), self._passing(chosen))][:wanted]
+        if len(kept) == wanted or len(chosen) == len(guesses):
+            return kept
+        rows = np.sort(self._index.rows_of(self._passing(None)))
+        return np.asarray(rows[math.largest(guesses[rows], wanted)])
+
+    def _passing(self, rows: Rows | None) -> Rows:
+        """Give the numbers of the entries that pass the filters, of all or of some rows."""
+        conditions, values = where(self._filters, self._now)
+        if rows is not None:
+            conditions += " AND m.seq IN (SELECT value FROM json_each(?))"
+            values = [*values, json.dumps(self._index.seqs_of(rows).tolist())]
+        found = self._connection.execute(
+            f"SELECT m.seq FROM entries AS m WHERE {conditions}", values
+        )
+        return np.fromiter((seq for (seq,) in found), np.int64)
