@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from dshloop.errors import (
     AgentWaitingError,
@@ -18,6 +18,7 @@ from dshloop.errors import (
 )
 from dshloop.loops.config import AgentEntry
 from dshloop.loops.harness import AgentService, awaited
+from dshloop.loops.missing import Missing, missing_of
 from dshloop.loops.names import is_object
 
 if TYPE_CHECKING:
@@ -29,23 +30,6 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]
 State = Literal["waiting", "starting", "started", "failed", "dropped"]
-
-
-class Missing(NamedTuple):
-    """What an agent waits for: a loop or a driver, and who named it."""
-
-    kind: Literal["loop", "driver"]
-    name: str
-    origin: str
-    message: str
-    available: Sequence[str] = ()
-
-    @property
-    def command(self) -> str:
-        """The command that mends it."""
-        if self.origin == "settings" and self.available:
-            return f"dshloop driver use {self.available[0]}"
-        return f"dshloop {self.kind} register {self.name} MODULE:OBJECT"
 
 
 @dataclass(slots=True)
@@ -257,7 +241,7 @@ class WaitingAgents:
         try:
             dock.resolve(selection)
         except (UnknownLoopError, MissingDriverError) as error:
-            return _missing(error, selection.loop_from), recorded
+            return missing_of(error, selection.loop_from), recorded
         except DshloopError:
             pass
         return None, recorded
@@ -273,18 +257,6 @@ class WaitingAgents:
                 f'configured agent "{entry.id}" asks for cwd "{entry.cwd}", but session '
                 f'"{options["resumeSessionId"]}" keeps {own}'
             )
-
-
-def _missing(error: UnknownLoopError | MissingDriverError, loop_from: str) -> Missing:
-    details = error.details
-    kind: Literal["loop", "driver"] = "loop" if isinstance(error, UnknownLoopError) else "driver"
-    return Missing(
-        kind,
-        details[kind],
-        loop_from if kind == "loop" else details["origin"],
-        error.message.split("\n", 1)[0],
-        details["available"],
-    )
 
 
 _MODEL_OPTIONS = ("provider", "model", "maxTokens", "reasoningEffort")

@@ -21,8 +21,9 @@ from dshloop.errors import (
 )
 from dshloop.loops.binding import Binding, read_binding
 from dshloop.loops.config import AgentEntry
+from dshloop.loops.missing import Missing
 from dshloop.loops.names import listed
-from dshloop.loops.waiting import ConfiguredAgent, Missing, WaitingAgents
+from dshloop.loops.waiting import ConfiguredAgent, WaitingAgents
 from dshloop.paths import Places
 from dshloop.runs.hints import mend
 from dshloop.runs.making import agent_in, as_ours

@@ -1,0 +1,38 @@
+"""What an agent waits for, and the command that mends it (loop-dock 18.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from dshloop.errors import MissingDriverError, UnknownLoopError
+
+
+class Missing(NamedTuple):
+    """What an agent waits for: a loop or a driver, and who named it."""
+
+    kind: Literal["loop", "driver"]
+    name: str
+    origin: str
+    message: str
+    available: Sequence[str] = ()
+
+    @property
+    def command(self) -> str:
+        """The command that mends it."""
+        if self.origin == "settings" and self.available:
+            return f"dshloop driver use {self.available[0]}"
+        return f"dshloop {self.kind} register {self.name} MODULE:OBJECT"
+
+
+def missing_of(error: UnknownLoopError | MissingDriverError, loop_from: str) -> Missing:
+    """Read it from the error of a selection; ``loop_from`` is what named the loop."""
+    details = error.details
+    kind: Literal["loop", "driver"] = "loop" if isinstance(error, UnknownLoopError) else "driver"
+    return Missing(
+        kind,
+        details[kind],
+        loop_from if kind == "loop" else details["origin"],
+        error.message.split("\n", 1)[0],
+        details["available"],
+    )
