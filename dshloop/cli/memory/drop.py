@@ -11,7 +11,6 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
     FilterWriteVerb,
-    Id,
     Limit,
     MinScore,
     WriteVerb,
@@ -67,8 +66,9 @@ def forget(
     """Forget entries by their ids, or all that pass the filters.
 
     Ids are forgotten at once; exit 3 when one names nothing. Conditions show first what they find,
-    and need an answer or --yes; --limit and --min-score are for --query. undo and restore bring
-    everything back for 30 days, unless --purge is given.
+    and need an answer or --yes; --limit and --min-score are for --query. --session alone means the
+    session itself with its observations; memories from it stay. undo and restore bring everything
+    back for 30 days, unless --purge is given.
     """
     run = invocation(ctx)
     conditions = _conditions(ctx, query, before)
@@ -78,9 +78,12 @@ def forget(
         raise UsageError("forget needs ids or conditions", hint="Run dshloop memory forget --help.")
     with opened(ctx) as store:
         if not entry_ids:
-            entries = _found(ctx, store, query, before, limit, min_score)
+            whole = given(ctx)["session"] if conditions == ["--session"] and not purge else None
+            entries = _found(ctx, store, query, before, limit, min_score, session=whole)
             if not dry_run:
                 _confirm(run, entries, yes=yes)
+                if whole is not None:
+                    return _forgotten(store.forget_session(whole), dry_run=False)
             entry_ids = [entry.id for entry in entries]
         done = store.forget(entry_ids, dry_run=dry_run, purge=purge)
     return _forgotten(done, dry_run=dry_run)
@@ -100,7 +103,10 @@ def undo(ctx: typer.Context) -> Result[dict[str, Any]]:
 
 
 @app.command(cls=WriteVerb)
-def restore(ctx: typer.Context, entry_ids: Annotated[list[str], Id]) -> Result[dict[str, Any]]:
+def restore(
+    ctx: typer.Context,
+    entry_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids, in full or begun.")],
+) -> Result[dict[str, Any]]:
     """Bring back forgotten entries."""
     with opened(ctx) as store:
         entries = store.restore(entry_ids)
@@ -126,15 +132,17 @@ def _found(
     before: str | None,
     limit: int,
     min_score: float | None,
+    *,
+    session: str | None,
 ) -> Sequence[Entry]:
-    """Give what the conditions find.
+    """Give what the conditions find; of a whole session its observations.
 
     A project means its own entries: those of every project pass its filter too, and stay.
     """
-    from dshloop.memory.entries import KINDS
+    from dshloop.memory.entries import KINDS, OBSERVATION
     from dshloop.memory.moments import read_moment
 
-    where = filters(ctx, KINDS)
+    where = filters(ctx, KINDS if session is None else (OBSERVATION,))
     if before is not None:
         until = read_moment(before, invocation(ctx).env.clock()).start
         where = where._replace(until=until if where.until is None else min(until, where.until))

@@ -18,7 +18,7 @@ from dshloop.cli.memory.common import (
     opened,
 )
 from dshloop.cli.memory.view import Form, entries_view, hits_view, listed
-from dshloop.errors import ExitCode
+from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Result, View
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def recall(
 @app.command(cls=ListVerb, epilog="Example: dshloop memory search --file main.py --since 7d")
 def search(
     ctx: typer.Context,
+    words: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     limit: Limit = 50,
     offset: Offset = 0,
     old: Old = False,
@@ -85,6 +86,11 @@ def search(
     """Find memories and observations by filters only, newest first."""
     from dshloop.memory.entries import KINDS
 
+    if words:
+        raise UsageError(
+            "search takes filters, and no words",
+            hint="To look for words: dshloop memory recall; to look for a file: --file.",
+        )
     return newest(ctx, KINDS, limit, offset, old=old, count=count, empty="nothing passes")
 
 

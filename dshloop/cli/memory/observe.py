@@ -110,11 +110,12 @@ def _data(run: Invocation, given: str | None) -> Any:
     import json
 
     where = "--data" if given is not None else "standard input"
-    text = piped(run) if given is None else given
-    if not text.strip():
+    if given is None:  # nobody is meant to type the data
+        given = "" if run.env.stdin_tty else piped(run)
+    if not given.strip():
         return {}
     try:
-        return json.loads(text)
+        return json.loads(given)
     except (ValueError, RecursionError) as fault:
         raise HookDataInvalidError(
             f"{where} is no JSON: {fault}",

@@ -45,6 +45,18 @@ def test_a_question_forgets_what_recall_shows(some: list[str]) -> None:
     assert set(ran.json["ids"]) == set(shown)
 
 
+def test_a_session_goes_with_its_observations_and_leaves_its_memories(some: list[str]) -> None:
+    kept = remember("from that session", "--session", "s1")
+    assert memory("forget", "--session", "s1", "--dry-run", "--json").json["ids"] == [some[4]]
+    ran = memory("forget", "--session", "s1", "--yes", "--json")
+    assert (ran.json["ids"], ran.json["observations"]) == ([some[4]], 1)
+    assert ids("sessions") == []
+    assert kept in ids("list")
+    memory("undo")
+    assert ids("sessions") == ["s1"]
+    assert some[4] in ids("observations")
+
+
 def test_before_and_the_other_filters(some: list[str]) -> None:
     ran = memory("forget", "--before", "2026-01-05", "--yes", "--json")
     assert (ran.code, ran.error["code"]) == (3, "MEMORY_NOT_FOUND")

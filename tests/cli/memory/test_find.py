@@ -152,6 +152,23 @@ def test_bad_filters(verb: str, words: list[str], code: str) -> None:
     assert (ran.code, ran.error["code"]) == (3 if code == "STORE_UNKNOWN" else 2, code)
 
 
+def test_words_behind_search_are_sent_to_recall() -> None:
+    ran = memory("search", "deploy", "--json")
+    assert (ran.code, "memory recall" in ran.error["hint"]) == (2, True)
+    assert "words" not in memory("search", "--help").out.lower().partition("options")[0]
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63 - 1, 2**63, 10**30])
+def test_pages_may_be_anywhere(some: dict[str, str], number: int) -> None:
+    for verb in (["search"], ["list"], ["recall", "cache", "--min-score", "0"], ["sessions"]):
+        assert memory(*verb, "--limit", str(number), "--json").json
+        ran = memory(*verb, "--offset", str(number), "--json")
+        assert ran.json == []
+        assert ran.code == (3 if verb[0] == "recall" else 0)
+    assert ids("timeline", some["seen"], "--before", str(number), "--after", str(number))
+    assert ids("timeline", "2026-01-05", "--before", str(number), "--after", str(number))
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

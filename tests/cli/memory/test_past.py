@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.memory.steps import ids, memory, observe, remember
+from tests.cli.memory.steps import ids, memory, observe, remember, typed
 
 SECRET = "sk-" + "a1B2" * 8
 
@@ -40,6 +40,12 @@ def test_observe_reads_stdin_and_takes_the_session_from_the_data() -> None:
     assert (again.json["id"], again.json["duplicate"]) == (found["id"], True)
     [session] = memory("sessions", "--json").json
     assert (session["id"], session["observations"], session["status"]) == ("s7", 1, "active")
+
+
+def test_observe_waits_for_nobody_at_a_terminal() -> None:
+    ran = typed("observe", "stop", "--session", "s1", keys='{"never": "read"}')
+    assert ran.code == 0
+    assert "never" not in memory("search", "--full").out
 
 
 def test_observe_counts_secrets_and_never_shows_them() -> None:
