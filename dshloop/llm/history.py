@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.llm.failures import WireError
 
@@ -18,16 +18,14 @@ Block = Mapping[str, Any]
 _SILENT = frozenset({"tool-addition", "tool-removal"})  # told to a model by its list of tools
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """Words of the user's or, with another role, of the harness's: system, developer."""
 
     role: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What a tool gave back."""
 
     call_id: str
@@ -35,8 +33,7 @@ class Result:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a model said; ``replay`` are its provider's notes on the blocks, one each.
 
     ``current`` is true in the turn that is under way: after the last words of the user's.
@@ -77,18 +74,24 @@ def _sound(items: Sequence[Item], answered: set[str], last: int) -> Iterator[Ite
     called: set[str] = set()
     for at, item in enumerate(items):
         if isinstance(item, Answer):
-            kept = [(block, note) for block, note in _noted(item) if _is_kept(block, answered)]
-            called |= {str(block["id"]) for block, _ in kept if block["type"] == "tool-call"}
-            if any(block["type"] != "reasoning" for block, _ in kept):
-                blocks, notes = zip(*kept, strict=True)
-                yield Answer(item.provider, item.model, blocks, notes, current=at > last)
+            kept = _kept(item, answered, current=at > last)
+            called |= {str(call["id"]) for call in kept.calls}
+            if any(block["type"] != "reasoning" for block in kept.blocks):
+                yield kept
         elif isinstance(item, Said) or item.call_id in called:
             yield item
 
 
-def _noted(answer: Answer) -> Iterator[tuple[Block, Mapping[str, Any]]]:
-    for at, block in enumerate(answer.blocks):
-        yield block, answer.replay[at] if at < len(answer.replay) else {}
+def _kept(answer: Answer, answered: set[str], *, current: bool) -> Answer:
+    """Give an answer without what a wire would refuse, each block with its note."""
+    places = [at for at, block in enumerate(answer.blocks) if _is_kept(block, answered)]
+    return Answer(
+        answer.provider,
+        answer.model,
+        [answer.blocks[at] for at in places],
+        [answer.replay[at] for at in places] if answer.replay else (),
+        current,
+    )
 
 
 def _is_kept(block: Block, answered: set[str]) -> bool:
@@ -100,7 +103,7 @@ def _is_kept(block: Block, answered: set[str]) -> bool:
 def _items(message: Mapping[str, Any]) -> Iterator[Item]:
     role = message.get("role")
     content = message.get("content")
-    blocks = [block for block in content or () if isinstance(block, Mapping)]
+    blocks = [block for block in content or () if isinstance(block, dict)]
     if role == "assistant":
         yield _answer(message, blocks)
         return
@@ -115,9 +118,9 @@ def _items(message: Mapping[str, Any]) -> Iterator[Item]:
 
 def _answer(message: Mapping[str, Any], blocks: Sequence[Block]) -> Answer:
     source = message.get("source")
-    source = source if isinstance(source, Mapping) else {}
+    source = source if isinstance(source, dict) else {}
     state = source.get("replayState")
-    notes = state.get("blocks") if isinstance(state, Mapping) else None
+    notes = state.get("blocks") if isinstance(state, dict) else None
     notes = notes if isinstance(notes, list) and len(notes) == len(blocks) else []
     kinds = ("text", "reasoning", "tool-call")
     for block in blocks:
@@ -127,13 +130,13 @@ def _answer(message: Mapping[str, Any], blocks: Sequence[Block]) -> Answer:
         source.get("provider"),
         source.get("model"),
         blocks,
-        [note if isinstance(note, Mapping) else {} for note in notes],
+        [note if isinstance(note, dict) else {} for note in notes],
     )
 
 
 def _result(block: Block) -> Result:
     inner = block.get("content")
-    texts = _texts(item for item in inner or () if isinstance(item, Mapping))
+    texts = _texts(item for item in inner or () if isinstance(item, dict))
     return Result(str(block.get("toolCallId")), "\n".join(texts), bool(block.get("isError")))
 
 

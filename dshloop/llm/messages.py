@@ -97,31 +97,52 @@ class Assembly:
     finish: Mapping[str, Any] | None = None
     replay_state: object = None
     _blocks: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _pieces: dict[int, list[str]] = field(default_factory=dict)  # of blocks that have not ended
 
     def add(self, chunk: Chunk) -> None:
         """Take one chunk in; unknown kinds are ignored."""
         kind = chunk.get("type")
-        if kind == "usage":
+        if kind in _DELTAS:
+            self._delta(chunk, *_DELTAS[kind])
+        elif kind == "usage":
             self.usage = chunk["usage"]
         elif kind == "finish":
             self.finish, self.replay_state = chunk["reason"], chunk.get("replayState")
         elif kind == "block-start":
-            self._blocks[chunk["index"]] = _empty_block(chunk["blockType"])
+            self._start(chunk["index"], chunk["blockType"])
         elif kind == "block-end":
             self._blocks[chunk["index"]] = chunk["block"]
-        elif kind in _DELTAS:
-            self._delta(chunk, *_DELTAS[kind])
+            self._pieces.pop(chunk["index"], None)
 
-    def _delta(self, chunk: Chunk, block_type: str, source: str, target: str) -> None:
-        block = self._blocks.setdefault(chunk["index"], _empty_block(block_type))
-        block[target] += chunk[source]
-        for name in ("id", "name"):
-            if name in chunk:
-                block[name] = chunk[name]
+    def _start(self, index: int, block_type: str) -> None:
+        self._blocks[index], self._pieces[index] = _empty_block(block_type), []
+
+    def _delta(self, chunk: Chunk, block_type: str, source: str) -> None:
+        index = chunk["index"]
+        if index not in self._pieces:
+            self._open(index, block_type)
+        self._pieces[index].append(chunk[source])
+        if block_type == "tool-call":
+            block = self._blocks[index]
+            block.update({name: chunk[name] for name in ("id", "name") if name in chunk})
+
+    def _open(self, index: int, block_type: str) -> None:
+        """Take deltas for a block that was never begun, or that has ended already."""
+        ended = self._blocks.get(index)
+        self._start(index, block_type)
+        if ended is not None:
+            self._blocks[index] = ended
+            self._pieces[index].append(ended[_target(ended)])
 
     def content(self) -> list[dict[str, Any]]:
         """Give all blocks in the order of their index."""
-        return [self._blocks[index] for index in sorted(self._blocks)]
+        return [self._block(index) for index in sorted(self._blocks)]
+
+    def _block(self, index: int) -> dict[str, Any]:
+        block = self._blocks[index]
+        if index not in self._pieces:
+            return block
+        return {**block, _target(block): "".join(self._pieces[index])}
 
     def visible(self) -> list[dict[str, Any]]:
         """Give what a person has seen of it so far: the text blocks that aren't empty."""
@@ -129,10 +150,15 @@ class Assembly:
 
 
 _DELTAS = {
-    "text-delta": ("text", "text", "text"),
-    "reasoning-delta": ("reasoning", "text", "text"),
-    "tool-call-delta": ("tool-call", "argumentsDelta", "arguments"),
+    "text-delta": ("text", "text"),
+    "reasoning-delta": ("reasoning", "text"),
+    "tool-call-delta": ("tool-call", "argumentsDelta"),
 }
+"""A delta's type -> the block it belongs to, and its own key for the piece."""
+
+
+def _target(block: Mapping[str, Any]) -> str:
+    return "arguments" if block["type"] == "tool-call" else "text"
 
 
 def _empty_block(block_type: str) -> dict[str, Any]:

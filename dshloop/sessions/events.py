@@ -18,9 +18,15 @@ def new_header(
     cwd: str | None,
     agent_preset: str | None = None,
     parent_session: str | None = None,
+    seed_length: int | None = None,
 ) -> dict[str, Any]:
     """Make the header of a session of ours; what is absent is left out. Times are epoch ms."""
-    optional = {"cwd": cwd, "parentSession": parent_session, "agentPreset": agent_preset}
+    optional = {
+        "cwd": cwd,
+        "parentSession": parent_session,
+        "agentPreset": agent_preset,
+        "seedLength": seed_length,
+    }
     header: dict[str, Any] = {
         "type": "session",
         "version": V0,
@@ -63,12 +69,15 @@ def new_event(
     return event
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def encode_line(value: Mapping[str, Any]) -> bytes:
     r"""Give one line of a log: UTF-8, LF at the end, lone surrogates as ``\udXXX``.
 
     Raises ValueError for what a log can't hold without loss (NaN, infinities; -0 is one too).
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _encode(value)
     if "-0.0" in text and _has_negative_zero(value):
         raise ValueError("-0 can't be kept in a log")
     return _line(text)
@@ -77,7 +86,7 @@ def encode_line(value: Mapping[str, Any]) -> bytes:
 def lenient_line(value: Mapping[str, Any]) -> bytes:
     """Give one line for what was read from a log: -0 stays, what no double holds is cut to one."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _encode(value)
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
     return _line(text)
