@@ -112,6 +112,8 @@ def redact(value: Any, *, private: bool = False) -> Redacted:
 def _value(value: Any, kinds: Kinds, *, private: bool) -> Any:
     if isinstance(value, str):
         return _text(value, kinds, private=private)
+    if not value:
+        return value
     if isinstance(value, Mapping):
         return {key: _member(key, member, kinds, private=private) for key, member in value.items()}
     if isinstance(value, (list, tuple)):

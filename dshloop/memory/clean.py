@@ -10,9 +10,7 @@ from dshloop.redact import redact
 
 def clean_memory(new: NewMemory) -> tuple[NewMemory, int]:
     """Redact the texts of a memory."""
-    done = redact(
-        [new.content, new.title, list(new.concepts), list(new.files), new.source], private=True
-    )
+    done = redact([new.content, new.title, new.concepts, new.files, new.source], private=True)
     if not done.found:
         return new, 0
     content, title, concepts, files, source = done.value
@@ -25,7 +23,7 @@ def clean_memory(new: NewMemory) -> tuple[NewMemory, int]:
 def clean_observation(new: NewObservation) -> tuple[NewObservation, int]:
     """Redact the texts of an observation; its key is never stored and stays."""
     texts = [new.title, new.subtitle, new.content, new.prompt]
-    done = redact([*texts, list(new.concepts), list(new.files), new.source], private=True)
+    done = redact([*texts, new.concepts, new.files, new.source], private=True)
     if not done.found:
         return new, new.redacted
     title, subtitle, content, prompt, concepts, files, source = done.value

@@ -264,11 +264,17 @@ def check_type(type: str) -> str:  # noqa: A002
 def title_of(content: str) -> str:
     """Make a title from the first words of a content, as agentmemory does (80 UTF-16 units)."""
     head = " ".join(content[: 4 * TITLE_UNITS].split())[:TITLE_UNITS]
-    while len(head) + sum(character > "\uffff" for character in head) > TITLE_UNITS:
+    while not head.isascii() and _units(head) > TITLE_UNITS:
         head = head[:-1]
     return head.rstrip()
 
 
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def distinct(labels: Sequence[str]) -> tuple[str, ...]:
     """Trim labels, leave out blank ones and repeats."""
+    if not labels:
+        return ()
     return tuple(dict.fromkeys(label.strip() for label in labels if label.strip()))

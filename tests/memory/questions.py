@@ -46,6 +46,70 @@ _KO_CACHE = "캐시 만료 시간은 10분입니다"
 _KO_TEST = "테스트는 pytest로 작성한다"
 _KO_VALUE = "기본 값은 설정 파일에서 읽는다"
 
+# Pairs of facts; the words that count are mostly the same.
+APART: Cases = [
+    ("the staging host listens on port 9090 now", "the staging host listens on port 8080 now"),
+    ("backups are kept for seven days and nights", "backups are kept for eight days and nights"),
+    (
+        "rollbacks need approval from Alice or the lead",
+        "rollbacks need approval from Bob or the lead",
+    ),
+    ("Alice owns the billing service and its rota", "Bob owns the billing service and its rota"),
+    ("the web team reviews what Ann gives to Tom", "the web team reviews what Tom gives to Ann"),
+    ("set cache_ttl in the settings of the proxy", "set cache_size in the settings of the proxy"),
+    (
+        "the parser lives in src/parse.py beside tests",
+        "the parser lives in src/lex.py beside tests",
+    ),
+    ("call getUser before the cache is warmed up", "call getOrder before the cache is warmed up"),
+    ("pinned to v1.2.3 until the bug is gone", "pinned to v1.2.4 until the bug is gone"),
+    (
+        "requests to the API are limited by the proxy",
+        "requests to the CDN are limited by the proxy",
+    ),
+    (
+        "the releases are made on Fridays after lunch",
+        "the releases are made on Mondays after lunch",
+    ),
+    ("variant a of the experiment is switched on", "variant b of the experiment is switched on"),
+    (
+        "the parts are shipped to ny every single week",
+        "the parts are shipped to la every single week",
+    ),
+    (
+        "we use loop-dock for the drivers of the plant",
+        "we use loop-ship for the drivers of the plant",
+    ),
+    (
+        "run `build` before the release is tagged again",
+        "run `check` before the release is tagged again",
+    ),
+    ("日志保存在目录中三十天以上", "日志保存在目录中五十天以上"),
+]
+SAME: Cases = [
+    (
+        "deploys happen after the smoke tests are green",
+        "deploys happen after all the smoke tests are green",
+    ),
+    (
+        "Use tabs for the indentation of all files",
+        "Always use tabs for the indentation of all files",
+    ),
+    (
+        "the user prefers short answers without lists",
+        "The user prefers short answers, without lists.",
+    ),
+    (
+        "releases on Fridays are allowed after lunch",
+        "releases on Fridays are not allowed after lunch",
+    ),
+    ("用户喜欢简洁的回答并且要求代码注释使用中文", "用户喜欢简洁的回答并且要求代码注释使用中文。"),
+    (
+        "tokens are checked in src/auth/jwt.ts first",
+        "tokens are checked in src/auth/jwt.ts first of all",
+    ),
+]
+
 CJK: Cases = [
     ("连接池", _ZH_POOL),
     ("数据库的连接池有多大", _ZH_POOL),

@@ -28,6 +28,10 @@ PATIENCE = 60.0
 SQLITE_WAIT = 5.0
 """Seconds that SQLite waits by itself before it says that the database is locked."""
 
+LOG_PAGES = 4_000
+"""Pages that the log holds before they are moved into the database: moving seldom is cheaper, for
+most pages are written many times."""
+
 FULL_TEXT_MODULE = "fts5"
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
@@ -41,6 +45,8 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     try:
         patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"), path)
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+        connection.execute("PRAGMA secure_delete = FAST")
     except BaseException:
         connection.close()
         raise

@@ -46,6 +46,7 @@ def purge(
     connection: sqlite3.Connection, operation: Operation, live: Iterable[Row], away: Iterable[Row]
 ) -> None:
     """Delete entries for good, those in use and those that were put away."""
+    connection.execute("PRAGMA secure_delete = ON")  # their bytes are overwritten in the file
     for one in with_older(connection, live):
         _delete(connection, one)
         operation.purged()
@@ -89,11 +90,11 @@ def restore(
         nothing_to_restore(ids)
     for one in rows:
         for part in (one, *_older_away(connection, one.entry)):
+            number = _operation_of(connection, part.seq)
             if not isinstance(part.entry, Memory):
-                number = _operation_of(connection, part.seq)
                 sessions.bring_back(connection, number, part.entry.session)
             _put_back(connection, part)
-            operation.restored(part.entry.id)
+            operation.restored(part.entry.id, number)
     return [one.entry for one in rows]
 
 

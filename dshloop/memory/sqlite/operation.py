@@ -47,9 +47,9 @@ class Operation:
         if (FORGOT,) not in self.changes:
             self.changes.append((FORGOT,))
 
-    def restored(self, id_: str) -> None:
-        """Note that an entry was brought back."""
-        self.changes.append((RESTORED, id_))
+    def restored(self, id_: str, number: int) -> None:
+        """Note that an entry was brought back, which the change of a number had put away."""
+        self.changes.append((RESTORED, id_, number))
 
     def purged(self) -> None:
         """Note that something is gone for good: nothing before it can be taken back."""

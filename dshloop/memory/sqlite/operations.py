@@ -87,12 +87,14 @@ def _bring_back(
 
 
 def _forget_again(
-    connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
+    connection: sqlite3.Connection, _operation: Operation, change: list[Any], now: float
 ) -> list[Entry]:
-    row = by_id(connection, change[1])
+    """Put away again what was restored, under the number of the change that had forgotten it."""
+    _, id_, number = change
+    row = by_id(connection, id_)
     if row is None:
         return []
-    forgetting.put_away(connection, operation, row, now)
+    forgetting.put_away(connection, Operation(number), row, now)
     return [row.entry]
 
 

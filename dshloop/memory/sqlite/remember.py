@@ -75,16 +75,19 @@ def newcomer(new: NewMemory, now: float) -> Newcomer:
 
 
 def remember(
-    connection: sqlite3.Connection, operation: Operation, one: Newcomer, rarity: Rarity
+    connection: sqlite3.Connection, operation: Operation, one: Newcomer, rarity: Rarity | None
 ) -> Remembered:
-    """Store a memory, findable; or count it where the same text is there."""
+    """Store a memory, findable; or count it where the same text is there.
+
+    Without ``rarity`` near-equal memories are not looked for.
+    """
     same = write.repeated(connection, one.digest, one.memory.created_at)
     if same is not None and isinstance(same.entry, Memory):
         counted = write.merged(same.entry, one.new, one.memory)
         operation.merged(same.entry)
         write.update(connection, same.seq, counted)
         return Remembered(counted, merged=True)
-    old, similar = _nearest(connection, one, rarity)
+    old, similar = (None, None) if rarity is None else _nearest(connection, one, rarity)
     if old is not None and isinstance(old.entry, Memory):
         memory = one.memory._replace(version=old.entry.version + 1, previous=old.entry.id)
         before = add_version(connection, operation, old, memory, one.indexed)

@@ -49,7 +49,7 @@ def row_of(entry: Entry, arrived: float | None = None) -> tuple[Any, ...]:
         entry.id,
         OBSERVATION,
         1,
-        entry.type,
+        packed(entry.type),
         packed(entry.hook),
         packed(entry.project),
         packed(entry.agent or ""),
@@ -142,7 +142,7 @@ def _memory(row: Sequence[Any]) -> Memory:
 def _observation(row: Sequence[Any]) -> Observation:
     return Observation(
         id=row[0],
-        type=row[3],
+        type=unpacked(row[3]),
         hook=unpacked(row[4]),
         project=unpacked(row[5]),
         agent=unpacked(row[6]) or None,

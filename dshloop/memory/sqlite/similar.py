@@ -112,12 +112,15 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _is_telling(word: str) -> bool:
-    """Tell a number or an identifier: a digit, an inner sign, a hump, capitals throughout."""
+    """Tell a number or an identifier: a digit, an inner sign, a hump, capitals, a short name."""
+    from dshloop.stop_words import STOP_WORDS
+
     return (
         _NUMBERS.fullmatch(word.lower()) is not None
         or any(map(str.isnumeric, word))
         or _INNER.search(word) is not None
         or (len(word) > 1 and word.isupper())
+        or (len(word) < _SHORTEST and word.lower() not in STOP_WORDS)
     )
 
 

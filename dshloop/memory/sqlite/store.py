@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
 from dshloop.memory.clean import clean_memory, clean_observation, clean_texts
@@ -29,8 +30,9 @@ from dshloop.memory.sqlite import (
 )
 from dshloop.memory.sqlite import remember as remember_
 from dshloop.memory.sqlite.database import Database
+from dshloop.memory.sqlite.history import Edit, edited, newest_of
+from dshloop.memory.sqlite.meaning import Filled, Meaning, Written
 from dshloop.memory.sqlite.operation import Operation, begin, finish
-from dshloop.memory.sqlite.rank import FLOOR
 from dshloop.memory.sqlite.remember import Newcomer, Rarity
 from dshloop.memory.sqlite.rows import Row
 from dshloop.memory.sqlite.stats import stats_of
@@ -45,6 +47,9 @@ from dshloop.memory.store import (
     Undone,
 )
 
+if TYPE_CHECKING:
+    from dshloop.memory.embedding.embedder import Embedder
+
 _EVERYTHING = Filters()
 _AT_ONCE = 1_000
 
@@ -54,7 +59,9 @@ class SqliteStore:
 
     ``readonly`` refuses every write and changes nothing of the file, not even its schema.
     ``notice`` is called with what a person should know (that an older file was copied before it
-    was brought forward). Not for use by several threads at once; several processes are fine.
+    was brought forward). ``embedder`` opens the model for `recall` by meaning; with ``semantic``
+    that is the usual way, and what is stored gets its vector at once. Not for use by several
+    threads at once; several processes are fine.
     """
 
     name = "embedded"
@@ -66,10 +73,13 @@ class SqliteStore:
         clock: Callable[[], float] = time.time,
         readonly: bool = False,
         notice: Callable[[str], None] | None = None,
+        embedder: Callable[[], Embedder] | None = None,
+        semantic: bool = False,
     ) -> None:
         self.path = path
         self._clock = clock
         self._database = Database(path, readonly=readonly, notice=notice)
+        self._meaning = Meaning(embedder, usual=semantic, tell=notice)
         self._rarity = Rarity()
         self._batch: Operation | None = None
 
@@ -77,21 +87,25 @@ class SqliteStore:
 
     def remember(self, new: NewMemory, *, allow_secrets: bool = False) -> Remembered:
         one, redacted = self._newcomer(new, allow_secrets=allow_secrets)
+        written = self._embedded(lambda: one.memory)
         with self._changing("remember") as (connection, operation):
             done = remember_.remember(connection, operation, one, self._rarity)
+            self._meaning.write(connection, written, [done.memory])
         return done._replace(redacted=redacted)
 
     def remember_all(
         self, news: Iterable[NewMemory], *, allow_secrets: bool = False
     ) -> Iterator[Remembered]:
         """Keep many memories, a thousand in one transaction; yield what came of each when it is
-        on disk. What was yielded stays when a later one raises."""
+        on disk. What was yielded stays when a later one raises.
+
+        The same text is counted, but nothing is superseded: what is brought in as a whole is not
+        to be folded, and looking for near-equal memories would take most of the time.
+        """
         for some in _in_parts(news, _AT_ONCE):
             made = [self._newcomer(new, allow_secrets=allow_secrets) for new in some]
             with self._changing("remember") as (connection, operation):
-                done = [
-                    remember_.remember(connection, operation, one, self._rarity) for one, _ in made
-                ]
+                done = [remember_.remember(connection, operation, one, None) for one, _ in made]
             for each, (_, redacted) in zip(done, made, strict=True):
                 yield each._replace(redacted=redacted)
 
@@ -110,11 +124,13 @@ class SqliteStore:
         redacted = 0
         if not allow_secrets:
             (content, title), redacted = clean_texts([content, title])
-        change = history.Edit(content, title, type, concepts, files, strength).checked()
+        change = Edit(content, title, type, concepts, files, strength).checked()
         now = self._clock()
+        written = self._embedded(lambda: self._edited(id, change, now))
         with self._changing("edit") as (connection, operation):
             row = lookup.find(connection, id, now)
             done = history.edit(connection, operation, row, change, now)
+            self._meaning.write(connection, written, [done.memory])
         return done._replace(redacted=redacted)
 
     def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
@@ -122,8 +138,10 @@ class SqliteStore:
         if not allow_secrets:
             new, redacted = clean_observation(new)
         one = observe.prepare(new, self._clock())
+        written = self._embedded(lambda: one.observation)
         with self._database.writing() as connection:
             done = observe.observe(connection, one)
+            self._meaning.write(connection, written, [done.observation])
         return done._replace(redacted=redacted)
 
     def start_session(self, new: NewSession) -> Session:
@@ -189,6 +207,14 @@ class SqliteStore:
             finally:
                 self._batch = None
 
+    def embed_missing(self) -> Iterator[Filled]:
+        """Give vectors to the entries that have none, the newest first; yield after each batch.
+
+        What is done stays when it is broken off. Raises SEMANTIC_UNAVAILABLE, PEER_*,
+        EMBEDDING_INVALID.
+        """
+        return self._meaning.fill(self._database)
+
     # Reading
 
     def recall(
@@ -199,15 +225,17 @@ class SqliteStore:
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
         min_score: float | None = None,
-        semantic: bool | None = None,  # noqa: ARG002
+        semantic: bool | None = None,
     ) -> Sequence[Hit]:
         if not query.strip():
             raise MemoryEmptyError("there is nothing to look for: the question is blank")
-        floor = FLOOR if min_score is None else min_score
+        now = self._clock()
+        question = self._meaning.question(query, semantic)
         with self._database.reading() as connection:
             if connection is None:
                 return ()
-            return search.recall(connection, query, filters, self._clock(), limit, offset, floor)
+            near = self._meaning.near(connection, question, filters, now)
+            return search.recall(connection, query, filters, now, limit, offset, min_score, near)
 
     def list(
         self,
@@ -269,7 +297,23 @@ class SqliteStore:
             return stats_of(connection, self.name, self.path, self._clock())
 
     def close(self) -> None:
+        self._meaning.close()
         self._database.close()
+
+    def _embedded(self, entry: Callable[[], Entry]) -> Written | None:
+        """Make the vector of what is about to be stored; not of imports, which `embed_missing`
+        does at leisure."""
+        if self._batch is not None or not self._meaning.usual:
+            return None
+        return self._meaning.before_writing(self._database, [entry()])
+
+    def _edited(self, id: str, change: Edit, now: float) -> Entry:  # noqa: A002
+        """Give a memory as an edit will leave it."""
+        with self._database.reading() as connection:
+            found = lookup.find(connection, id, now)
+            assert connection is not None
+            old = newest_of(connection, found).entry
+        return edited(old, change, now) if isinstance(old, Memory) else old
 
     def _newcomer(self, new: NewMemory, *, allow_secrets: bool) -> tuple[Newcomer, int]:
         new, redacted = (new.checked(), 0) if allow_secrets else clean_memory(new.checked())

@@ -9,17 +9,32 @@ import pytest
 
 from dshloop.memory.sqlite import SqliteStore
 from tests.memory.contract import *  # noqa: F403
-from tests.memory.contract import StoreFactory
+from tests.memory.contract import ClockedFactory, StoreFactory
 
 
 @pytest.fixture
-def make_store(tmp_path: Path) -> Iterator[StoreFactory]:
-    opened: list[SqliteStore] = []
+def opened() -> Iterator[list[SqliteStore]]:
+    """Collect the stores of a test, and close them."""
+    stores: list[SqliteStore] = []
+    yield stores
+    for store in stores:
+        store.close()
 
+
+@pytest.fixture
+def make_store(tmp_path: Path, opened: list[SqliteStore]) -> StoreFactory:
     def make() -> SqliteStore:
         opened.append(SqliteStore(tmp_path / "data" / "memory.db"))
         return opened[-1]
 
-    yield make
-    for store in opened:
-        store.close()
+    return make
+
+
+@pytest.fixture
+def make_clocked(tmp_path: Path, opened: list[SqliteStore]) -> ClockedFactory:
+    def make() -> tuple[SqliteStore, list[float]]:
+        clock = [2_000_000_000.0]
+        opened.append(SqliteStore(tmp_path / "data" / "memory.db", clock=lambda: clock[0]))
+        return opened[-1], clock
+
+    return make
