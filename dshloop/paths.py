@@ -34,6 +34,16 @@ class Places:
         return self.data / "sessions"
 
     @property
+    def trash(self) -> Path:
+        """Our sessions that were deleted and can be restored."""
+        return self.data / "trash"
+
+    @property
+    def session_index(self) -> Path:
+        """What listings and searches remember of sessions; removed, it is made anew."""
+        return self.data / "cache" / "sessions.db"
+
+    @property
     def memory_db(self) -> Path:
         """The embedded memory store."""
         return self.data / "memory.db"

@@ -63,3 +63,17 @@ class PromptLineError(FailedError):
     """Standard input is no UTF-8 text, or a jsonl line no JSON string or {"prompt": text}."""
 
     code = "PROMPT_LINE_INVALID"
+
+
+class ForkPointError(NotFoundError):
+    """No turn of the session ends where it was to be forked."""
+
+    code = "FORK_POINT_NOT_FOUND"
+    hint = "See its turns with `dshloop session show`."
+
+
+class TrashNotFoundError(NotFoundError):
+    """No deleted session has this id."""
+
+    code = "TRASH_NOT_FOUND"
+    hint = "See `dshloop session list --deleted`."

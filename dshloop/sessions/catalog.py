@@ -117,7 +117,7 @@ def find(places: Places, name: str, cwd: Path) -> Entry:
     exact = find_id(places, name)
     if exact is not None:
         return exact
-    fitting = [entry for entry in entries(places) if _begins(entry.id, name)]
+    fitting = [entry for entry in entries(places) if begins(entry.id, name)]
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
@@ -142,7 +142,8 @@ def find_id(places: Places, session_id: str) -> Entry | None:
     return None
 
 
-def _begins(session_id: str, start: str) -> bool:
+def begins(session_id: str, start: str) -> bool:
+    """Whether an id, or what follows dsh's prefix of one, begins so."""
     return session_id.startswith(start) or session_id.removeprefix("session-").startswith(start)
 
 

@@ -21,6 +21,14 @@ def session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, s
     return [item for item in found if item[0].startswith(incomplete)]
 
 
+def deleted_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    from dshloop.sessions.trash import deleted
+
+    found = deleted(invocation(ctx).places)
+    items = [(each.entry.id, each.as_json()["deleted_at"]) for each in found]
+    return [item for item in items if item[0].startswith(incomplete)]
+
+
 Session = typer.Argument(
     metavar="SESSION",
     help="An id, the beginning of one, last, or the file of a log.",
