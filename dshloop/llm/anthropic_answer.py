@@ -162,7 +162,7 @@ class _Open:
         self.note["type"] = self._text.kind
         self._first = str(block.get(self.kind) or "")
         for key, name in (("signature", "signature"), ("data", "redacted")):
-            if block.get(key):
+            if isinstance(block.get(key), str) and block[key]:
                 self.note[name] = block[key]
 
     def start(self) -> list[Chunk]:

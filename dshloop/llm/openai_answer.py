@@ -77,7 +77,10 @@ class ChatReader:
         text = delta.get("content") or delta.get("refusal")
         if text and isinstance(text, str):
             chunks += self._add("text", text)
-        for call in delta.get("tool_calls") or ():
+        calls = delta.get("tool_calls")
+        if calls and not isinstance(calls, list):
+            raise WireError("the model's stream holds tool calls that are no list")
+        for call in calls or ():
             chunks += self._call(call)
         return chunks
 
