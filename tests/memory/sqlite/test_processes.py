@@ -18,8 +18,8 @@ from tests.running import process
 WRITER = """
 import sys
 from pathlib import Path
+from dshloop.memory.entries import NewMemory, NewObservation
 from dshloop.memory.sqlite import SqliteStore
-from dshloop.memory.entries import NewMemory
 
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 store = SqliteStore(path)
@@ -29,6 +29,13 @@ for number in range(count):
     if number % 10 == 9:
         assert memory in [hit.entry for hit in store.recall(f"{name}n{number}")]
         store.forget([store.remember(NewMemory(f"passing {name}n{number}", name)).memory.id])
+    if number % 5 == 4:
+        text = f"turn {name}n{number}"
+        new = NewObservation("shared", name, "note", "note", text, f"key {number // 10}")
+        store.observe(new)
+        note = store.remember(NewMemory(f"draft {name}n{number}", name)).memory
+        assert store.edit(note.id, content=f"final {name}n{number}").memory.version == 2
+        store.forget([note.id])
     if number % 20 == 19:
         store.remember(NewMemory(f"finding {name}n{number} of a writer", name))
         store.close()
@@ -55,10 +62,15 @@ def check(path: Path, acknowledged: list[str]) -> None:
     database = sqlite3.connect(path)
     assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     database.execute("INSERT INTO memory_index (memory_index, rank) VALUES ('integrity-check', 1)")
-    rows = database.execute("SELECT seq FROM entries ORDER BY 1").fetchall()
-    assert database.execute("SELECT rowid FROM memory_index ORDER BY 1").fetchall() == rows
-    counted = database.execute("SELECT count(*), total(words) FROM entries").fetchone()
+    latest = database.execute("SELECT seq FROM entries WHERE latest ORDER BY 1").fetchall()
+    assert database.execute("SELECT rowid FROM memory_index ORDER BY 1").fetchall() == latest
+    counted = database.execute("SELECT count(*), total(words) FROM entries WHERE latest").fetchone()
     assert database.execute("SELECT entries, words FROM tally").fetchone() == counted
+    seen = database.execute("SELECT count(*) FROM entries WHERE kind = 'observation'").fetchone()
+    sessions = database.execute("SELECT total(observations) FROM sessions").fetchone()
+    assert seen == sessions
+    both = "SELECT seq FROM entries INTERSECT SELECT seq FROM forgotten"
+    assert database.execute(both).fetchall() == []
     database.close()
 
 

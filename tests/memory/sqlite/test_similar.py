@@ -1,0 +1,78 @@
+"""Whether two texts say the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies
+
+from dshloop.memory.sqlite.similar import NEAR, kept_apart, similarity, word_set
+from tests.memory import questions
+
+WORDS = strategies.lists(
+    strategies.sampled_from(
+        ["the", "cache", "is", "slow", "Alice", "runs", "jwt.ts", "8080", "twice"]
+    )
+)
+
+
+def near(one: str, other: str) -> float:
+    return similarity(word_set(one), word_set(other))
+
+
+def test_signs_case_and_short_words_do_not_count() -> None:
+    assert near("We cache it, always!", "cache always") == 1.0
+    assert near("cafe\u0301 au lait", "caf\u00e9 lait") == 1.0
+
+
+def test_texts_without_words_are_equal_or_not() -> None:
+    assert near("a b", " A B ") == 1.0
+    assert near("a b", "a c") == 0.0
+    assert near("", "a") == 0.0
+
+
+def test_unspaced_texts_are_compared_by_pairs() -> None:
+    assert near("日志保存在目录中", "日志保存在目录中。") == 1.0
+    assert 0 < near("日志保存在目录中", "日志不保存在目录中") < 1
+    assert near("日志保存在", "完全不同的话") == 0.0
+
+
+@pytest.mark.parametrize(("one", "other"), questions.APART)
+def test_numbers_names_and_identifiers_keep_texts_apart(one: str, other: str) -> None:
+    assert kept_apart(one, other)
+    assert kept_apart(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), questions.SAME)
+def test_other_words_do_not(one: str, other: str) -> None:
+    assert near(one, other) > NEAR
+    assert not kept_apart(one, other)
+    assert not kept_apart(other, one)
+
+
+@given(WORDS)
+def test_a_text_is_never_kept_apart_from_itself(words: list[str]) -> None:
+    text = " ".join(words)
+    assert not kept_apart(text, text)
+    assert near(text, text) == 1.0
+
+
+@given(WORDS, WORDS)
+def test_both_ways_are_the_same(one: list[str], other: list[str]) -> None:
+    first, second = " ".join(one), " ".join(other)
+    assert near(first, second) == near(second, first)
+    assert kept_apart(first, second) == kept_apart(second, first)
+
+
+@given(strategies.text(), strategies.text())
+def test_any_text_can_be_compared(one: str, other: str) -> None:
+    assert 0.0 <= near(one, other) <= 1.0
+    kept_apart(one, other)
+
+
+def test_long_texts_are_compared() -> None:
+    words = " ".join(f"straw{number}" for number in range(300_000))
+    blob = "x" * 2_000_000
+    assert near(words, words + " more") > NEAR
+    assert kept_apart(words, words + " 1")
+    assert near(blob, blob + "y") == 0.0
+    assert not kept_apart(blob, blob)
