@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dshloop.errors import StoreUnknownError
 from dshloop.memory.store import MemoryStore
+
+if TYPE_CHECKING:
+    from dshloop.memory.embedding import Embedder
 
 EMBEDDED = "embedded"
 STORES = (EMBEDDED,)
@@ -20,11 +24,14 @@ def open_store(
     clock: Callable[[], float] = time.time,
     readonly: bool = False,
     notice: Callable[[str], None] | None = None,
+    embedder: Callable[[], Embedder] | None = None,
+    semantic: bool = False,
 ) -> MemoryStore:
     """Open a store by name, the embedded one when there is none; raises STORE_UNKNOWN.
 
     ``database`` is the embedded store's file; nothing is created before something is remembered.
     ``readonly`` refuses every write; ``notice`` is called with what a person should know.
+    ``embedder`` opens the model for recall by meaning, which ``semantic`` makes the usual way.
     """
     if (name or EMBEDDED) != EMBEDDED:
         raise StoreUnknownError(
@@ -32,4 +39,11 @@ def open_store(
         )
     from dshloop.memory.sqlite import SqliteStore
 
-    return SqliteStore(database, clock=clock, readonly=readonly, notice=notice)
+    return SqliteStore(
+        database,
+        clock=clock,
+        readonly=readonly,
+        notice=notice,
+        embedder=embedder,
+        semantic=semantic,
+    )

@@ -20,6 +20,8 @@ from dshloop.errors import UsageError
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
+    from dshloop.config import Config
+    from dshloop.memory.embedding import Embedder
     from dshloop.memory.store import Filters, MemoryStore
 
 FORMATS = ("text", "json", "jsonl", "md")
@@ -219,18 +221,28 @@ def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
     from dshloop.memory.stores import open_store
 
     run, asked = invocation(ctx), given(ctx)
+    config = run.config
     named = asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
     store = open_store(
-        named or run.config.get("memory.store"),
+        named or config.get("memory.store"),
         database=run.places.memory_db,
         clock=run.env.clock,
         readonly="readonly" in asked,
         notice=lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")),
+        embedder=lambda: _embedder(run, config),
+        semantic=bool(config.get("memory.semantic")),
     )
     try:
         yield store
     finally:
         store.close()
+
+
+def _embedder(run: Invocation, config: Config) -> Embedder:
+    """Open the model that config.yml names. Raises SEMANTIC_UNAVAILABLE."""
+    from dshloop.memory.embedding import choice_of, open_embedder
+
+    return open_embedder(choice_of(config.get), run.env.variables)
 
 
 def redaction(found: int) -> list[Caution]:
