@@ -27,8 +27,9 @@ def list_providers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     warnings: list[Caution] = []
     data = [_as_json(providers, one, warnings) for one in providers.known.values()]
     default = None if warnings else providers.choose()
+    chosen = default and providers.get(default.provider).name
     for one in data:
-        one["default"] = default.model if default and default.provider == one["name"] else None
+        one["default"] = default.model if default and chosen == one["name"] else None
     rows = [
         (
             f"{one['name']} (default)" if one["default"] else one["name"],

@@ -20,7 +20,8 @@ class RetryPolicy:
     """Which failures are tried again, how often, and after what time in milliseconds.
 
     The delay doubles from ``first_ms`` to ``longest_ms``, each time up to ``jitter`` more or less.
-    What the provider asks for is waited for at least.
+    What the provider asks for is waited for at least; one that asks for more than ``patience_ms``
+    is not tried again.
     """
 
     retries: int = 5
@@ -28,7 +29,14 @@ class RetryPolicy:
     first_ms: float = 500
     longest_ms: float = 10_000
     jitter: float = 0.1
+    patience_ms: float = 300_000
     chance: Callable[[], float] | None = field(default=None, repr=False)
+
+    def wants(self, retry: int, failure: Mapping[str, Any]) -> bool:
+        """Whether the retry of a number, counted from 1, is to be made."""
+        asked = failure.get("providerRetryAfterMs")
+        patient = not isinstance(asked, int | float) or asked <= self.patience_ms
+        return patient and failure.get("code") in self.codes and retry <= self.retries
 
     def delay(self, retry: int, failure: Mapping[str, Any]) -> float:
         """Give the milliseconds to wait before the retry of a number, counted from 1."""
@@ -52,7 +60,7 @@ def retry_listener(policy: RetryPolicy) -> Callable[..., Awaitable[Any]]:
         decided = await following()
         place = (event["turn"], event["step"])
         retry = counted.get(place, 0) + 1
-        wanted = event["failure"].get("code") in policy.codes and retry <= policy.retries
+        wanted = policy.wants(retry, event["failure"])
         if decided is not None or not wanted or event["signal"].aborted:
             return decided
         counted.clear()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import DshloopError
 from dshloop.http import Peer, Timeouts, connect_async
+from dshloop.http.peer import check
 from dshloop.llm.anthropic import MessagesWire
 from dshloop.llm.credentials import Key
 from dshloop.llm.failures import WireError, of_error, of_status, without_secrets
@@ -128,6 +129,11 @@ def peer_of(provider: Provider, key: Key | None) -> Peer:
         timeouts=Timeouts(provider.connect_timeout, provider.idle_timeout),
         allow_insecure_http=provider.allow_insecure_http,
     )
+
+
+def require_sendable(provider: Provider, key: Key | None) -> None:
+    """Raise, before anything is sent, PEER_CONFIG or INSECURE_HTTP for what can't be."""
+    check(peer_of(provider, key))
 
 
 def _is_secret(name: str) -> bool:

@@ -56,7 +56,7 @@ def answering(
 
     A loop's ``pin`` goes before what was typed, that before what the session asked last.
     ``adapters`` are the providers that rows of the profile brought. Raises UNKNOWN_PROVIDER,
-    MODEL_NOT_NAMED, MISSING_CREDENTIAL and CREDENTIALS_INVALID.
+    MODEL_NOT_NAMED, MISSING_CREDENTIAL, CREDENTIALS_INVALID, PEER_CONFIG and INSECURE_HTTP.
     """
     provider = pin.get("provider", asked.provider)
     if provider in adapters:
@@ -68,7 +68,10 @@ def answering(
     if chosen is None or providers is None:
         return asked.options if set(adapters) - _LOCAL else None
     if chosen.provider not in adapters:
-        providers.require_key(providers.get(chosen.provider))
+        from dshloop.llm.adapter import require_sendable
+
+        entry = providers.get(chosen.provider)
+        require_sendable(entry, providers.require_key(entry))
     return {**asked.options, "provider": chosen.provider, "model": chosen.model}
 
 

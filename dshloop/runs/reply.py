@@ -25,7 +25,7 @@ class Reply:
             text = "" if self._streamed else plain_text(data["message"].get("content"))
             self._streamed = False
             return self._end_line(text)
-        if kind == "step/end":
+        if kind in ("step/end", "llm/retry"):  # an answer that is asked for again begins anew
             self._streamed = False
             return self._end_line("")
         return None

@@ -18,7 +18,12 @@ import pytest
 
 from dshloop import plugins
 from dshloop.config import Config
-from dshloop.errors import MissingCredentialError, UnknownProviderError, UsageError
+from dshloop.errors import (
+    InsecureHttpError,
+    MissingCredentialError,
+    UnknownProviderError,
+    UsageError,
+)
 from dshloop.host.rows import HostRow
 from dshloop.llm.credentials import Keyring
 from dshloop.llm.providers import Provider, Providers, read_providers
@@ -59,7 +64,8 @@ def providers_at(url: str, kind: Any, places: Places) -> Providers:
     provider = Provider("local", kind, url, key_variable="LOCAL_KEY", models=("small", "large"))
     known = read_providers(Config(places.config_file, {}), Keyring({}, places.dsh_home)).known
     keys = Keyring({"LOCAL_KEY": KEY}, places.dsh_home)
-    return Providers({"local": provider, **known}, keys)
+    elsewhere = replace(provider, name="open", url="http://192.0.2.1")
+    return Providers({"local": provider, "open": elsewhere, **known}, keys)
 
 
 def options(server: FakeModel, kind: str, places: Places, **more: Any) -> RunOptions:
@@ -159,6 +165,15 @@ def test_a_limit_is_waited_out_within_the_step(kind: str, tmp_path: Path, places
     assert second["data"]["failure"]["code"] == "HTTP_409"
 
 
+def test_a_server_that_asks_for_an_hour_is_not_waited_for(tmp_path: Path, places: Places) -> None:
+    limit = {"error": 429, "type": "rate_limit_error", "headers": {"retry-after": "3600"}}
+    with fake_model(tmp_path, [limit]) as model:
+        end = ended(go(places, options(model, "openai", places)))
+        assert len(model.asked) == 1
+    assert end.failure is not None
+    assert (end.failure["code"], end.failure["providerRetryAfterMs"]) == ("RATE_LIMIT", 3_600_000)
+
+
 @KINDS
 @pytest.mark.parametrize(
     ("answer", "code"),
@@ -248,6 +263,7 @@ def test_what_cannot_answer_is_refused_before_anything_is_written(
         for asked, driver, error in (
             (ModelAsked("deepseek"), "headless", MissingCredentialError),
             (ModelAsked("nobody"), "headless", UnknownProviderError),
+            (ModelAsked("open"), "headless", InsecureHttpError),
             (ModelAsked("local"), "fake", UsageError),
             (ModelAsked(effort="high"), "ping", UsageError),
         ):

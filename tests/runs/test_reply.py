@@ -40,6 +40,11 @@ def test_what_was_cut_off_ends_its_line_too() -> None:
     assert read(delta("ha"), END, message("whole"), END) == "ha\nwhole\n"
 
 
+def test_an_answer_that_is_asked_for_again_begins_on_a_line_of_its_own() -> None:
+    again = ("llm/retry", {"retry": 1})
+    assert read(delta("ha"), again, delta("hal"), delta("lo"), message("hallo")) == "ha\nhallo\n"
+
+
 def test_thinking_and_tools_are_not_the_reply() -> None:
     thought = {"chunk": {"type": "reasoning-delta", "index": 0, "text": "hm"}}
     assert read(("assistant/chunk", thought), ("tool/call", {}), END) == ""
