@@ -15,6 +15,7 @@ from dshloop.cli.docked import (
     docked,
     edit_loops_file,
 )
+from dshloop.cli.models import answering_model
 from dshloop.cli.params import ProfileCommand, invocation, new_app
 from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Caution, Document, Result, Table
@@ -52,8 +53,9 @@ def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop driver show fake-driver")
 def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
-    """Show a driver: where it is from, and which loops and routes name it."""
-    with docked(invocation(ctx), packages=_unknown(name)) as (docking, notices):
+    """Show a driver: where it is from, which loops and routes name it, which model it asks."""
+    run = invocation(ctx)
+    with docked(run, packages=_unknown(name)) as (docking, notices):
         entry = docking.require_driver(name)
     config = docking.dock.config
     loops = [one.id for one in docking.loops.values() if one.value and one.value.driver == name]
@@ -62,11 +64,14 @@ def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
         *(f"session {key}" for key, route in config.session_loops.items() if route.driver == name),
     ]
     data = {**_as_json(docking, entry), "loops": loops, "routes": routes}
+    data["model"] = model = answering_model(run) if name == "default" else None
     lines = [f"name    {name}", f"from    {entry.offer.source} ({entry.offer.where})"]
     lines += [f"target  {entry.offer.target}"] if entry.offer.target else []
     lines += [f"default {data['default']}"] if data["default"] else []
     lines += [f"loops   {', '.join(loops)}"] if loops else []
     lines += [f"routes  {', '.join(routes)}"] if routes else []
+    if name == "default":
+        lines += [f"model   {model or 'none is set up: dshloop provider list'}"]
     lines += [f"fault   {entry.fault.message}"] if entry.fault is not None else []
     return Result(data, "\n".join(lines), notices=notices)
 

@@ -44,6 +44,12 @@ def asking(
     return replace(options, model=asked, providers=model_providers(run))
 
 
+def answering_model(run: Invocation) -> str | None:
+    """Give the PROVIDER/MODEL that answers where nobody says, None when none is set up."""
+    chosen = model_providers(run)().choose()
+    return None if chosen is None else "/".join(chosen)
+
+
 def provider_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
     """Offer the providers by name."""
     known = model_providers(invocation(ctx))().known

@@ -37,6 +37,7 @@ _CODES = {
     "PEER_DOWN": "TRANSPORT",
     "PEER_ANSWER": "TRANSPORT",  # broke off in the middle, or was no HTTP
     "PEER_TIMEOUT": "TIMEOUT",
+    "EVENT_TOO_LARGE": "MALFORMED_RESPONSE",
     "PEER_CONFIG": "INVALID_REQUEST",
     "INSECURE_HTTP": "INVALID_REQUEST",
     "MISSING_CREDENTIAL": "MISSING_CREDENTIAL",
@@ -89,7 +90,7 @@ def of_error(error: Exception) -> Failure:
     """Describe what a wire, the client or a provider's settings raised."""
     if isinstance(error, WireError):
         return error.failure
-    code = _CODES.get(getattr(error, "code", ""), "MALFORMED_RESPONSE")
+    code = _CODES.get(getattr(error, "code", ""), "UNKNOWN")
     hint = getattr(error, "hint", None) if code in ("MISSING_CREDENTIAL", "INVALID_REQUEST") else ""
     said = str(error).rstrip(".")
     return {"message": f"{said}. {hint}" if hint else said, "code": code}

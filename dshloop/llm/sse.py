@@ -18,6 +18,8 @@ class ServerEvent(NamedTuple):
 class EventTooLargeError(ValueError):
     """One event is larger than `LARGEST`: told to the adapter, never to people."""
 
+    code = "EVENT_TOO_LARGE"
+
 
 class EventParser:
     """Feed it bytes as they come; every call gives the events that they complete.

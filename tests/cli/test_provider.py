@@ -118,6 +118,13 @@ def test_without_a_key_the_variable_is_named() -> None:
     assert "export DEEPSEEK_API_KEY=" in ran.err
 
 
+def test_the_default_driver_shows_which_model_it_asks() -> None:
+    assert "none is set up" in dshloop("driver", "show", "default").out
+    configured("model: openai/some\n")
+    assert dshloop("driver", "show", "default", "--json").json["model"] == "openai/some"
+    assert dshloop("driver", "show", "fake-driver", "--json").json["model"] is None
+
+
 def test_names_that_mean_nothing() -> None:
     assert shown("test", "depseek", "--json").error["code"] == "UNKNOWN_PROVIDER"
     configured("providers:\n  mine: {kind: openai, url: 'http://127.0.0.1:1'}\n")
