@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 app = module_app()
 MOST = 1000  # hits that --count of a question counts
+
+_NOTHING_AT_ALL = "no memory answers this"
+_NOTHING = f"{_NOTHING_AT_ALL}; --min-score 0 shows what comes near"
 
 Old = Annotated[bool, typer.Option("--old", help="Superseded versions too.")]
 
@@ -69,7 +73,7 @@ def recall(
         ctx,
         [hit.as_json() for hit in hits],
         lambda how: hits_view(hits, how, why=why),
-        notices=[] if hits else ["no memory answers this"],
+        notices=[] if hits else [_NOTHING if min_score is None else _NOTHING_AT_ALL],
         exit_code=code,
     )
 
@@ -130,7 +134,7 @@ def newest(
 
 
 def entries_answer(
-    ctx: typer.Context, entries: list[Entry] | Any, empty: str, *, more: list[str]
+    ctx: typer.Context, entries: Sequence[Entry], empty: str, *, more: list[str]
 ) -> Result[Any]:
     """Give entries in the form that was asked for."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,7 +108,7 @@ def timeline(
     return listed(ctx, [one.as_json() for one in placed], view)
 
 
-def _sessions_view(found: list[Session] | Any, how: Form) -> View:
+def _sessions_view(found: Sequence[Session], how: Form) -> View:
     if how.kind == "md":
         return "\n".join(f"- {_named(one)} (`{one_line(one.id)}`)" for one in found)
     if how.brief:

@@ -67,11 +67,9 @@ def use(
     if changed:
         write_config(run.journal, change, command=run.command)
     other = run.env.variables.get(_VARIABLE)
-    warnings = [
-        Caution(f"${_VARIABLE} is {other}, which counts more", "STORE_OVERRIDDEN")
-        for other in (other,)
-        if other and other != name
-    ]
+    warnings = []
+    if other and other != name:
+        warnings.append(Caution(f"${_VARIABLE} is {other}, which counts more", "STORE_OVERRIDDEN"))
     said = f"{'changed' if changed else 'nothing to change in'} {change.path}"
     return Result(data, notices=[said], warnings=warnings)
 
