@@ -24,7 +24,7 @@ from typing import Any
 
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite import SqliteStore
-from dshloop.memory.sqlite.rank import FLOOR
+
 
 KS = (1, 5, 10, 20)
 CATEGORIES = {
@@ -86,7 +86,7 @@ def figures_of(
         figures[f"any@{k}"] = float(bool(shown))
     first = next((rank for rank, turns in enumerate(found) if turns), None)
     figures["MRR"] = 0.0 if first is None else 1 / (first + 1)
-    figures["silenced"] = float(first is not None and scores[first] < FLOOR)
+    figures["silenced"] = float(first is not None and scores[first] < 0.2)
     figures["ms"] = 1000 * took
     return figures
 

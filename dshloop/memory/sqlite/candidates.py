@@ -15,7 +15,6 @@ from typing import Any
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.index import FIELDS, quoted
 from dshloop.memory.sqlite.rank import Beside, Corpus, Line, Term
-from dshloop.memory.sqlite.rows import unpacked
 from dshloop.memory.store import Filters
 
 # A common word makes the index read a large part of the store and tells little.
@@ -29,22 +28,22 @@ _FEW_FORMS = 2
 _PROMINENT = 0.5
 
 _TEXTS = ", ".join(f"i.c{at}" for at in range(len(FIELDS) + 1))
-_LINE = f"m.seq, {_TEXTS}, m.words, m.session, m.created_at, m.strength"
+_LINE = f"m.seq, {_TEXTS}, m.words, m.session, m.created_at, m.strength, m.project, m.agent"
 # FTS5 keeps what it was given in a table of its own, read by number without asking the index.
 _LINES = """
     FROM json_each(?) AS j CROSS JOIN entries AS m ON m.seq = j.value
     CROSS JOIN memory_index_content AS i ON i.id = m.seq
 """
-_BESIDE = """
-    SELECT m.seq,
-      (SELECT seq FROM entries AS b WHERE b.session = m.session AND b.session <> ''
-        AND b.seq < m.seq AND b.latest ORDER BY b.seq DESC LIMIT 1),
-      (SELECT seq FROM entries AS b WHERE b.session = m.session AND b.session <> ''
-        AND b.seq < m.seq AND b.latest ORDER BY b.seq DESC LIMIT 1 OFFSET 1),
-      (SELECT seq FROM entries AS a WHERE a.session = m.session AND a.session <> ''
-        AND a.seq > m.seq AND a.latest ORDER BY a.seq LIMIT 1)
+# The two lines before and the one after. Entries without a session stand beside those of the same
+# project and kind: notes that are taken one after the other (rank.py looks at the time).
+_BEFORE = "SELECT seq FROM entries AS b WHERE {same} AND b.seq < m.seq ORDER BY b.seq DESC LIMIT 1"
+_AFTER = "SELECT seq FROM entries AS b WHERE {same} AND b.seq > m.seq ORDER BY b.seq LIMIT 1"
+_IN_SESSION = "b.session = m.session AND b.session <> '' AND b.latest"
+_IN_PROJECT = "b.project = m.project AND b.kind = m.kind AND b.latest = 1"
+_BESIDE = f"""
+    SELECT m.seq, ({_BEFORE}), ({_BEFORE} OFFSET 1), ({_AFTER})
     FROM json_each(?) AS j CROSS JOIN entries AS m ON m.seq = j.value
-    WHERE m.session <> ''
+    WHERE m.session
 """
 
 
@@ -62,7 +61,7 @@ def candidates(
         return []
     conditions, values = where(filters, now)
     found: list[Line] = []
-    size = most
+    size = min(most, 10_000)  # fetchmany counts in 32 bits
     seqs = _heaviest(connection, forms)
     while len(found) < most:
         batch = [seq for seq, _ in seqs.fetchmany(size)]
@@ -74,8 +73,10 @@ def candidates(
 
 
 def beside(connection: sqlite3.Connection, seqs: Iterable[int]) -> dict[int, Beside]:
-    """Give the neighbours in the session of entries that have one."""
-    rows = connection.execute(_BESIDE, (json.dumps(list(seqs)),))
+    """Give the neighbours of entries."""
+    which = json.dumps(list(seqs))
+    rows = connection.execute(_BESIDE.format(same=_IN_SESSION) + " <> ''", (which,)).fetchall()
+    rows += connection.execute(_BESIDE.format(same=_IN_PROJECT) + " = ''", (which,)).fetchall()
     return {
         seq: Beside(
             tuple(one for one in (near, far) if one is not None),
@@ -88,10 +89,13 @@ def beside(connection: sqlite3.Connection, seqs: Iterable[int]) -> dict[int, Bes
 def lines(
     connection: sqlite3.Connection, seqs: Iterable[int], filters: Filters, now: float
 ) -> list[Line]:
-    """Give entries by their numbers, and whether each passes the filters."""
-    conditions, values = where(filters, now)
+    """Give entries by their numbers, and whether each passes the filters; none that has expired or
+    is another project's."""
+    fits, values = where(filters, now)
+    visible, more = where(Filters(project=filters.project), now)
     rows = connection.execute(
-        f"SELECT {_LINE}, ({conditions}) {_LINES}", (*values, json.dumps(list(seqs)))
+        f"SELECT {_LINE}, ({fits}) {_LINES} WHERE {visible}",
+        (*values, json.dumps(list(seqs)), *more),
     )
     return [_line(row[:-1])._replace(fits=bool(row[-1])) for row in rows]
 
@@ -104,8 +108,8 @@ def _lines(
 
 
 def _line(row: Sequence[Any]) -> Line:
-    seq, *texts, manner, words, session, at, strength = row
-    return Line(seq, texts, manner, words, unpacked(session), at, strength)
+    seq, *texts, manner, words, session, at, strength, project, agent = row
+    return Line(seq, texts, manner, words, session, at, strength, (project, agent))
 
 
 def _weights(terms: Iterable[Term]) -> dict[str, float]:

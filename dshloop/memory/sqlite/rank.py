@@ -18,11 +18,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dshloop.memory.sqlite.dates import Part, matches
+from dshloop.memory.sqlite.fusion import ANSWERS, meant
 from dshloop.memory.sqlite.index import ASKS
 from dshloop.text import Word
 
-FLOOR = 0.18
-"""Scores below it are no answer; see benchmarks/recall.py for what it silences."""
+# An entry answers a question when it and its neighbours have this much of what the question's words
+# are worth, and two of its words, unless one word is half of the question. A word nobody stored is
+# worth as much as the rarest, so a question about something unknown finds nothing.
+_LEAST = 0.3
+_HALF = 0.5 - 1e-9
 
 FIELD_WEIGHTS = (1.5, 1.0, 1.5, 1.0)
 """How much a word counts in each of ``index.FIELDS``."""
@@ -36,6 +40,8 @@ _LENGTH = 0.3
 _CONTEXT = 0.45
 _CONTEXT_SATURATION = 1.2
 _NEAR, _FAR, _ASKED = 1.0, 0.5, 3.0
+_MINUTES = 600.0
+"""How far apart entries without a session may be stored and still belong together, in seconds."""
 # What the session as a whole has.
 _SESSION = 0.35
 _SPEAK_FOR_SESSION = 15
@@ -68,7 +74,8 @@ class Corpus(NamedTuple):
         return self.rarity(self.frequency.get(form, 0))
 
     def rarity(self, rows: float) -> float:
-        """Weigh what stands in so many rows."""
+        """Weigh what stands in so many rows; what stands in none is as rare as what one has."""
+        rows = max(rows, 1)
         return log(1 + (max(self.entries - rows, 0) + _UNSEEN + 0.5) / (rows + 1.5))
 
 
@@ -98,6 +105,8 @@ class Line(NamedTuple):
     session: str
     at: float
     strength: float
+    scope: tuple[Any, Any] = ("", "")
+    """Its project and agent."""
     fits: bool = True
     """Whether it passes the filters, and not only stands beside something that does."""
 
@@ -152,11 +161,20 @@ class Ranking:
         self._names = {term.exact for term in terms}
         self._dated = any(term.date is not None for term in terms)
         self._none = [0.0] * len(terms)
+        self._meant: dict[int, float] = {}
 
     def add(self, lines: Iterable[Line]) -> None:
         """Look at lines."""
         for line in lines:
             self.found[line.seq] = self._look(line)
+
+    def measure(self, nearness: Mapping[int, float]) -> None:
+        """Take in how near lines are in meaning, by seq (fusion.py)."""
+        self._meant.update({seq: meant(near) for seq, near in nearness.items()})
+
+    def meaning(self, line: Line) -> float:
+        """Give what a line's meaning is worth."""
+        return self._meant.get(line.seq, 0.0)
 
     def sessions(self) -> dict[str, float]:
         """Give what sessions are worth by the lines that have most of the question: what all
@@ -178,7 +196,13 @@ class Ranking:
     ) -> list[Ranked]:
         """Order the lines that pass the filters, best first; equal ones newest first."""
         ranked = [
-            Ranked(found.line, squeezed(sum(self.parts(found, sessions, beside)) * found.factor))
+            Ranked(
+                found.line,
+                squeezed(
+                    sum(self.parts(found, sessions, beside)) * found.factor
+                    + self.meaning(found.line)
+                ),
+            )
             for found in self.found.values()
             if found.line.fits
         ]
@@ -190,12 +214,21 @@ class Ranking:
     ) -> tuple[float, float, float, float]:
         """Give what a line's own words, those of its neighbours, having many of them at once and
         its session are worth. Every word of the question once, and nothing else, makes 0.8."""
-        near = self.neighbours(beside.get(found.line.seq))
+        near = self.neighbours(found.line, beside.get(found.line.seq))
         context, covered = self._context(found, near) if near else (0.0, found.covered)
         session = sessions.get(found.line.session, 0.0) if sessions else 0.0
         return found.own, context, (found.own + context) * covered, session
 
-    def neighbours(self, beside: Beside | None) -> list[tuple[Found, float]]:
+    def answers(self, line: Line, beside: Mapping[int, Beside]) -> bool:
+        """Tell whether a line has enough of the question to be shown unasked."""
+        found = self.found[line.seq]
+        near = self.neighbours(line, beside.get(line.seq)) if line.session or found.own else []
+        shares = _together(found, near)
+        covered = sum(map(mul, self._weights, shares))
+        several = sum(share >= _HALF for share in shares) > 1
+        return covered >= (_LEAST if several else _HALF) or self.meaning(line) >= ANSWERS
+
+    def neighbours(self, line: Line, beside: Beside | None) -> list[tuple[Found, float]]:
         """Give the lines around a line that have a word asked for, and how much they count."""
         if beside is None:
             return []
@@ -204,7 +237,7 @@ class Ranking:
         near = []
         for at, (seq, weight) in enumerate(around):
             other = self.found.get(seq)
-            if other is not None and other.own:
+            if other is not None and other.own and _together_in_time(line, other.line):
                 asked = at == 0 and other.asks and bool(beside.before)
                 near.append((other, _ASKED if asked else weight))
         return near
@@ -244,19 +277,27 @@ class Ranking:
 
     def _context(self, found: Found, near: Sequence[tuple[Found, float]]) -> tuple[float, float]:
         """Give what the neighbours have, and how much of the question all have together."""
-        total, together = list(self._none), list(found.shares)
+        total = list(self._none)
         for other, weight in near:
-            for at, share in enumerate(other.shares):
-                if share:
-                    total[at] += weight * other.counts[at]
-                    if share > together[at]:
-                        together[at] = share
-        covered = sum(map(mul, self._weights, together))
+            for at, count in enumerate(other.counts):
+                total[at] += weight * count
+        covered = sum(map(mul, self._weights, _together(found, near)))
         return _CONTEXT * self._saturated(total, _CONTEXT_SATURATION), covered
 
     def _saturated(self, counts: Sequence[float], steep: float) -> float:
         pairs = zip(self._weights, counts, strict=True)
         return sum(weight * count / (count + steep) for weight, count in pairs if count)
+
+
+def _together_in_time(line: Line, other: Line) -> bool:
+    return bool(line.session) or abs(line.at - other.at) <= _MINUTES
+
+
+def _together(found: Found, near: Iterable[tuple[Found, float]]) -> Sequence[float]:
+    """Give how much of each word a line and its neighbours have, the best of them."""
+    return [
+        max(shares) for shares in zip(found.shares, *(one.shares for one, _ in near), strict=True)
+    ]
 
 
 def squeezed(total: float) -> float:

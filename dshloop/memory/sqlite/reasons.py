@@ -14,7 +14,7 @@ def reasons(
 ) -> Why:
     """Name what an entry has of the question, what it lacks, and what its score is made of."""
     found = ranking.found[one.line.seq]
-    near = [other for other, _ in ranking.neighbours(beside.get(one.line.seq))]
+    near = [other for other, _ in ranking.neighbours(one.line, beside.get(one.line.seq))]
     here = _shown(ranking.terms, [found])
     around = _shown(ranking.terms, near)
     asked = dict.fromkeys(term.word.shown for term in ranking.terms)
@@ -25,7 +25,12 @@ def reasons(
         fields=_fields(ranking.terms, texts),
         prefixes=tuple(_stood_for(ranking.terms, texts)),
         context=tuple(shown for shown in asked if shown in around and shown not in here),
-        parts=_shares(ranking.parts(found, sessions, beside), ranking.factors(one.line), one.score),
+        parts=_shares(
+            ranking.parts(found, sessions, beside),
+            ranking.factors(one.line),
+            ranking.meaning(one.line),
+            one.score,
+        ),
     )
 
 
@@ -61,11 +66,15 @@ def _forms(term: Term) -> Iterable[str]:
     yield from (form for form, _ in (*term.parts, *term.others))
 
 
-def _shares(parts: Sequence[float], factors: Mapping[str, float], score: float) -> dict[str, float]:
+def _shares(
+    parts: Sequence[float], factors: Mapping[str, float], meaning: float, score: float
+) -> dict[str, float]:
     """Divide a score among what it is made of; a part below 0 took some away."""
     shares = dict(zip(("words", "context", "together", "session"), parts, strict=True))
     total = sum(parts)
     for name, factor in factors.items():
         shares[name] = total * (factor - 1)
         total *= factor
+    shares["vector"] = meaning
+    total += meaning
     return {name: score * share / total for name, share in shares.items() if share and total}

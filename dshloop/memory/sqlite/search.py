@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dshloop.memory.sqlite.candidates import beside, candidates, lines, neighbours_of
+from dshloop.memory.sqlite.folding import folded
+from dshloop.memory.sqlite.fusion import NEAREST, Near
 from dshloop.memory.sqlite.lookup import load
 from dshloop.memory.sqlite.rank import Beside, Ranked, Ranking
 from dshloop.memory.sqlite.reasons import reasons
@@ -29,6 +31,12 @@ class Answer(NamedTuple):
     sessions: Mapping[str, float]
     beside: Mapping[int, Beside]
 
+    def above(self, floor: float | None) -> list[Ranked]:
+        """Give what is good enough to be shown, best first."""
+        if floor is not None:
+            return [one for one in self.ranked if one.score >= floor]
+        return [one for one in self.ranked if self.ranking.answers(one.line, self.beside)]
+
     def why(self, one: Ranked) -> Why:
         """Say why an entry was found."""
         return reasons(self.ranking, one, self.sessions, self.beside)
@@ -41,22 +49,38 @@ def recall(
     now: float,
     limit: int,
     offset: int,
-    floor: float,
+    floor: float | None,
+    near: Near | None = None,
 ) -> list[Hit]:
-    """Find the entries that answer a question, best first, none that scores below ``floor``."""
+    """Find the entries that answer a question, best first.
+
+    None that scores below ``floor``; without one, those that have enough of the question
+    (Ranking.answers). With ``near`` their meaning counts too.
+    """
     last = min(offset + limit, _MOST_ROWS)
-    answer = ranked(connection, query, filters, now, last)
-    best = [one for one in answer.ranked[offset:last] if one.score >= floor]
-    entries = load(connection, [one.line.seq for one in best])
+    answer = ranked(connection, query, filters, now, last, near)
+    best = folded(answer.above(floor))[offset:last]
+    seqs = [one.best.line.seq for one in best] + [seq for one in best for seq in one.others]
+    entries = load(connection, seqs)
     return [
-        Hit(entries[one.line.seq], one.score, answer.why(one))
+        Hit(
+            entries[one.best.line.seq],
+            one.best.score,
+            answer.why(one.best),
+            tuple(entries[seq].id for seq in one.others if seq in entries),
+        )
         for one in best
-        if one.line.seq in entries
+        if one.best.line.seq in entries
     ]
 
 
 def ranked(
-    connection: sqlite3.Connection, query: str, filters: Filters, now: float, last: int
+    connection: sqlite3.Connection,
+    query: str,
+    filters: Filters,
+    now: float,
+    last: int,
+    near: Near | None = None,
 ) -> Answer:
     """Rank candidates, then the best of them again with their neighbours, which may be hits
     themselves; ``last`` is how many are wanted."""
@@ -64,13 +88,21 @@ def ranked(
     ranking = Ranking(terms, corpus, now)
     most = min(max(CANDIDATES, 2 * last), _MOST_ROWS)
     ranking.add(candidates(connection, terms, corpus, filters, now, most))
+    surrounded = max(_SURROUNDED, last)
+    if near is not None:
+        nearest = [seq for seq in near.nearest(max(NEAREST, last)) if seq not in ranking.found]
+        ranking.add(lines(connection, nearest, filters, now))
+        ranking.measure(near.nearness(list(ranking.found)))
+        surrounded += NEAREST // 2
     sessions = ranking.sessions()
     first = ranking.ranked(sessions)
-    best = [one.line.seq for one in first[: max(_SURROUNDED, last)] if one.line.session]
+    best = [one.line.seq for one in first[:surrounded]]
     if not best:
         return Answer(first, ranking, sessions, {})
     around = beside(connection, best)
     missing = [seq for seq in neighbours_of(around) if seq not in ranking.found]
     ranking.add(lines(connection, missing, filters, now))
     around.update(beside(connection, missing))
+    if near is not None:
+        ranking.measure(near.nearness(missing))
     return Answer(ranking.ranked(sessions, around), ranking, sessions, around)

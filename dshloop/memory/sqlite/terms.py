@@ -14,10 +14,12 @@ from dshloop.text import Word
 # A pasted text is no longer a question: beyond so many words only the rarest that are known count.
 _MOST_WORDS = 32
 _MOST_LOOKED_UP = 500
-# What an identifier found only by its parts counts for: jwt.ts where the entry has jwt and ts.
+# What an identifier found only by its parts counts for: jwt.ts where the entry has jwt and ts. Less
+# where the store has it whole.
 _IN_PARTS = 0.8
+_BESIDE_WHOLE = 0.5
 _SYNONYM = 0.7
-_PREFIX = 0.3
+_PREFIX = 0.5
 _SHORTEST_PREFIX = 4
 _MOST_EXTENSIONS = 4
 """Longer words taken for one that begins them: those that most entries have."""
@@ -93,15 +95,17 @@ def _extensions(
 
 def _term(word: Word, others: Sequence[tuple[str, float]], corpus: Corpus) -> Term:
     """Weigh a word by its whole form, or by what stands for it where no entry has it whole."""
-    parts = {part: corpus.idf(part) for part in word.parts}
+    known = word.exact in corpus.frequency
+    names = word.parts if word.exact is not None else _without_seams(word.parts, corpus.frequency)
+    parts = {part: corpus.idf(part) for part in names}
     whole = sum(parts.values())
-    if word.exact is not None and (word.exact in corpus.frequency or not (parts or others)):
+    if word.exact is not None and (known or not (parts or others)):
         weight = corpus.idf(word.exact)
     elif parts:
         weight = whole / len(parts)
     else:
         weight = corpus.rarity(max(corpus.frequency[form] for form, _ in others))
-    worth = 1.0 if word.exact is None else _IN_PARTS
+    worth = 1.0 if word.exact is None else _BESIDE_WHOLE if known else _IN_PARTS
     return Term(
         word,
         weight * word.size,
@@ -109,3 +113,14 @@ def _term(word: Word, others: Sequence[tuple[str, float]], corpus: Corpus) -> Te
         tuple((padded(part), worth * idf / whole) for part, idf in parts.items()),
         tuple((padded(form), factor) for form, factor in others),
     )
+
+
+def _without_seams(pairs: Sequence[str], frequency: Mapping[str, int]) -> Sequence[str]:
+    """Leave out the pairs of characters that nobody stored beside ones that somebody did: there
+    two words meet (缓存 多久 过期: 存多 and 久过 are no words)."""
+    known = [pair in frequency for pair in pairs]
+    return [
+        pair
+        for at, pair in enumerate(pairs)
+        if known[at] or not any(known[max(at - 1, 0) : at + 2])
+    ]

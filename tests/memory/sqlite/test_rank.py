@@ -186,3 +186,32 @@ def test_scores_lie_between_0_and_1_in_order(
     found = [one.score for one in ranking.ranked(ranking.sessions())]
     assert found == sorted(found, reverse=True)
     assert all(0 <= score <= 1 for score in found)
+
+
+def test_entries_without_a_session_stand_together_for_minutes_only() -> None:
+    def score_of_second(later: float) -> float:
+        rows = [line(1, "the wedding", at=NOW), line(2, "so it was", at=NOW + later)]
+        found = ranking_of("wedding", rows).ranked({}, {2: Beside(before=(1,))})
+        return found[-1].score
+
+    assert score_of_second(60.0) > 0
+    assert score_of_second(3_600.0) == 0
+
+
+def test_an_answer_has_a_good_part_of_the_question() -> None:
+    query = "when is the smoke test of the staging cluster"
+    rows = [
+        line(1, "the staging cluster was tested"),
+        line(2, "smoke on the water"),
+        line(3, "one more", session="s"),
+    ]
+    ranking = ranking_of(query, rows)
+    beside = {3: Beside(before=(1,))}
+    assert [ranking.answers(row, beside) for row in rows] == [True, False, True]
+
+
+def test_one_word_answers_where_it_is_half_of_the_question() -> None:
+    rows = [line(1, "the service listens on 3111"), line(2, "we wrote it down")]
+    few = {"3111": 1, "write": 4}
+    assert ranking_of("port 3111", rows, few).answers(rows[0], {})
+    assert not ranking_of("who wrote the zorblax", rows, few).answers(rows[1], {})
