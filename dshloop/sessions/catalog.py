@@ -85,7 +85,7 @@ def summarize(entry: Entry) -> Summary:
         entry=entry,
         header=head.header,
         events=events,
-        title=_title(events),
+        title=title_of(events),
         turns=_turns(events),
         state=_state(events) if whole else None,
         fault=head.refusal.message if head.refusal else None,
@@ -199,7 +199,7 @@ def _event(line: bytes) -> Event | None:
     return value if isinstance(value, dict) and envelope_fault(value) is None else None
 
 
-def _title(events: Sequence[Event]) -> str:
+def title_of(events: Sequence[Event]) -> str:
     """Give the newest title, else the first words of the user."""
     for event in reversed(events):
         if event["type"] == "session/title" and isinstance(event["data"], dict):

@@ -16,6 +16,9 @@ _RENAMED = {
     "tool/code-dispatch": "tool/ptc-dispatch",
 }
 _TEAM = ("team/member", "team/task", "team/message/queued", "team/message/delivered")
+DEFAULT_PRESET = "standard"
+"""What dsh runs a session with that names no preset."""
+
 _SYSTEM_PROMPT_PLUGIN = "@deepseek-ai/dsh-system-prompt"
 
 
@@ -25,19 +28,20 @@ def v4_header(header: Header) -> dict[str, Any]:
     return {**raw, "version": V4, "isSeeded": False}
 
 
-def v4_events(events: Iterable[Event]) -> Iterator[Event]:
+def v4_events(events: Iterable[Event], preset: str | None = None) -> Iterator[Event]:
     """Give the events of a v0 log as v4 has them, contiguous from 0.
 
-    Chunks go into their message, or into an attempt when no message came of them; the system
+    ``preset`` is the header's: dsh 0.2 wants one beside every binding. Chunks go into their message, or into an attempt when no message came of them; the system
     prompt comes out of the request header. What v4 doesn't know is marked ``ignorable``.
     """
-    return _Conversion().run(events)
+    return _Conversion(preset or DEFAULT_PRESET).run(events)
 
 
 class _Conversion:
     """One pass; holds back the beginning of a step until its system prompt is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, preset: str) -> None:
+        self._preset = preset
         self._seqs = Renumbering()
         self._chunks: list[Event] = []
         self._held: list[Event] | None = None
@@ -128,9 +132,18 @@ class _Conversion:
             return {**data, "header": {k: v for k, v in kept.items() if k != "system"}}
         if kind == "user/message":
             return {**data, "source": _source(data.get("source"))}
+        if kind == "agent-preset/selected":
+            return self._selected(data)
         if kind in _TEAM:
             return _team(data)
         return dict(data)
+
+    def _selected(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Name the preset that holds where only a binding was recorded."""
+        named = data.get("agentPreset")
+        if isinstance(named, str) and named:
+            self._preset = named
+        return {**data, "agentPreset": self._preset}
 
     def _attempt(self) -> Iterator[Event]:
         """Give the chunks that no message came of as an attempt."""

@@ -59,7 +59,12 @@ def store(home: Path, cwd: Path, name: str, lines: list[str], session_id: str) -
 
 
 def serve(
-    words: list[str], home: Path, cwd: Path, calls: list[dict[str, Any]], done: Callable[[], bool]
+    words: list[str],
+    home: Path,
+    cwd: Path,
+    calls: list[dict[str, Any]],
+    done: Callable[[], bool],
+    model: str = "http://127.0.0.1:9",
 ) -> None:
     """Run dsh on a list of JSON-RPC calls until `done` holds."""
     environment = {
@@ -67,7 +72,7 @@ def serve(
         "DSH_HOME": str(home),
         "DSH_TELEMETRY_DISABLED": "1",
         "DEEPSEEK_API_KEY": "dummy",
-        "DEEPSEEK_BASE_URL": "http://127.0.0.1:9",
+        "DEEPSEEK_BASE_URL": model,
     }
     output = home / "output.txt"
     log = output.open("wb")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from dshloop.cli.params import invocation, new_app
+from dshloop.result import Caution
+
+if TYPE_CHECKING:
+    from dshloop.transcripts.findings import Finding
 
 app = new_app("session", "Run, look at, mend, copy and keep sessions.")
 
@@ -27,6 +32,11 @@ def deleted_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, s
     found = deleted(invocation(ctx).places)
     items = [(each.entry.id, each.as_json()["deleted_at"]) for each in found]
     return [item for item in items if item[0].startswith(incomplete)]
+
+
+def finding_warnings(findings: Sequence[Finding]) -> list[Caution]:
+    """Give what is wrong with a log as warnings beside what is whole of it."""
+    return [Caution(each.message, each.code, details=each.as_json()) for each in findings]
 
 
 Session = typer.Argument(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, app
+from dshloop.cli.session.common import Session, app, finding_warnings
 from dshloop.result import Caution, Result, Table
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def show(
 
     invoked = invocation(ctx)
     found = show_session(invoked.places, session, invoked.env.cwd)
-    warnings = [
-        Caution(finding.message, finding.code, details=finding.as_json())
-        for finding in found.transcript.findings
-    ]
+    warnings = finding_warnings(found.transcript.findings)
     return Result(found.as_json(), found.text(), warnings=warnings)
 
 

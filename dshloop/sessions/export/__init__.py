@@ -1,0 +1,1 @@
+"""Sessions as pages and files for others: Markdown, HTML, JSON lines, dsh's own format."""

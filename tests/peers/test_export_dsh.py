@@ -1,0 +1,113 @@
+"""The real dsh goes on with a session of ours that was exported to it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dshloop.transcripts.dsh import read_transcript
+from tests.peers.test_sessions_dsh import initialize, program, serve
+from tests.running import dshloop
+from tests.sessions.logs import conversation
+from tests.transcripts.logs import HEADER, write
+
+pytestmark = [pytest.mark.peer, pytest.mark.slow]
+
+SCRIPT = """\
+turns:
+  - steps:
+      - {text: I look it up., calls: [{name: look, arguments: {at: 1}}]}
+      - {reasoning: hm, text: The answer is seven.}
+  - {error: {message: gone, code: AUTH}}
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A model server on loopback; gives its address and the file of its requests."""
+    ready, log = tmp_path / "ready.json", tmp_path / "requests.jsonl"
+    server = Path(__file__).with_name("fake_llm.py")
+    words = [sys.executable, str(server), "--ready", str(ready), "--log", str(log)]
+    with subprocess.Popen([*words, "--max-seconds", "120"], stdout=subprocess.DEVNULL) as running:
+        deadline = time.monotonic() + 20
+        while not (ready.exists() and ready.read_text().endswith("\n")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield json.loads(ready.read_text())["base_url"], log
+        running.terminate()
+
+
+def resume(home: Path, cwd: Path, session_id: str, address: str, path: Path) -> None:
+    """Have dsh take the session up over its SDK, and say one thing more."""
+    dsh = program("DSHLOOP_TEST_DSH", "0.2.1")
+    said = {"sessionId": session_id, "contentBlocks": [{"type": "text", "text": "and now?"}]}
+    calls = [
+        initialize(cwd),
+        {"method": "session/resume", "params": {"sessionId": session_id}},
+        {"method": "session/prompt", "params": said},
+    ]
+    before = read_transcript(path).counts["turns"]
+
+    def ended() -> bool:
+        read = read_transcript(path)
+        return read.counts["turns"] > before and not read.closers()
+
+    serve([dsh, "--profile", "sdk"], home, cwd, calls, ended, address)
+
+
+def requests(log: Path) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [each["body"] for each in found if not each["side"]]
+
+
+def test_dsh_resumes_a_session_of_ours_with_its_binding(
+    isolated: Path, tmp_path: Path, model: tuple[str, Path]
+) -> None:
+    program("DSHLOOP_TEST_DSH", "0.2.1")
+    address, log = model
+    cwd, script = tmp_path / "work", tmp_path / "script.yml"
+    cwd.mkdir()
+    script.write_text(SCRIPT, encoding="utf-8")
+    for prompt in ("what is it?", "and then?"):
+        known = dshloop("session", "show", "ours", cwd=cwd).code == 0
+        which = "--resume" if known else "--session-id"
+        dshloop("session", "run", "--script", str(script), which, "ours", prompt, cwd=cwd)
+    ran = dshloop("session", "export", "ours", "--to", "dsh", "--install", "--json", cwd=cwd)
+    assert ran.code == 0, ran.err
+    path = Path(ran.json["out"])
+    before = read_transcript(path)
+    resume(isolated / "dsh", cwd, "ours", address, path)
+    after = read_transcript(path)
+    assert after.findings == []
+    assert after.events[: len(before.events)] == before.events
+    turns = [each["data"]["turn"] for each in after.events if each["type"] == "turn/start"]
+    assert turns == [1, 2, 3]
+    (body,) = requests(log)
+    sent = json.dumps(body["messages"])
+    for text in ("what is it?", "I look it up.", "The answer is seven.", "and then?", "and now?"):
+        assert text in sent
+    bound = [e["data"] for e in after.events if e["type"] == "agent-preset/selected"]
+    assert bound[0]["agentLoopDock"] == {"loop": "standard", "driver": "fake-driver"}
+
+
+def test_dsh_resumes_whatever_a_log_of_ours_holds(
+    isolated: Path, tmp_path: Path, model: tuple[str, Path]
+) -> None:
+    program("DSHLOOP_TEST_DSH", "0.2.1")
+    address, log = model
+    source = write(
+        tmp_path / "session.jsonl",
+        [*conversation(2, calls=2), *conversation(3, calls=2)[-1:0]],
+        {**HEADER, "cwd": str(tmp_path)},
+    )
+    ran = dshloop("session", "export", str(source), "--to", "dsh", "--install", "--json")
+    assert ran.code == 0, ran.err
+    resume(isolated / "dsh", tmp_path, "s-1", address, Path(ran.json["out"]))
+    assert "result of c2-1" in json.dumps(requests(log)[0])
