@@ -22,6 +22,7 @@ from dshloop.result import Caution
 if TYPE_CHECKING:
     from dshloop.config import Config
     from dshloop.memory.embedding import Embedder
+    from dshloop.memory.moments import Moment
     from dshloop.memory.store import Filters, MemoryStore
 
 FORMATS = ("text", "json", "jsonl", "md")
@@ -174,12 +175,10 @@ def given(ctx: typer.Context) -> Mapping[str, Any]:
 
 def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) -> Filters:
     """Give the filters that were asked for. Raises MEMORY_TYPE, DATE_INVALID."""
-    from dshloop.memory.moments import read_moment
     from dshloop.memory.store import Filters
 
     run, asked = invocation(ctx), given(ctx)
-    since, until = asked.get("since"), asked.get("until")
-    now = run.env.clock()
+    since, until = _moment(run, asked.get("since")), _moment(run, asked.get("until"))
     return Filters(
         kinds=kinds,
         project=project(run, asked.get("project")),
@@ -188,10 +187,18 @@ def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) ->
         session=asked.get("session"),
         concept=asked.get("concept"),
         file=asked.get("file"),
-        since=None if since is None else read_moment(since, now).start,
-        until=None if until is None else read_moment(until, now).end,
+        since=None if since is None else since.start,
+        until=None if until is None else until.end,
         old=old,
     )
+
+
+def _moment(run: Invocation, text: str | None) -> Moment | None:
+    if text is None:
+        return None
+    from dshloop.memory.moments import read_moment
+
+    return read_moment(text, run.env.clock())
 
 
 def project(run: Invocation, name: str | None) -> str | None:
