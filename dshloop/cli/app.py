@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -154,7 +155,8 @@ def run(args: Sequence[str], env: Environment | None = None) -> int:
     """
     invocation = Invocation(env or Environment.real(), words=tuple(args))
     try:
-        return _answer(invocation)
+        with redirect_stdout(invocation.env.stderr):  # what loops and plugins print is no answer
+            return _answer(invocation)
     except BrokenPipeError:
         _silence(invocation.env)
         return ExitCode.DONE

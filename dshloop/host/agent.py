@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from dshloop.host.abort import DISPOSED, USER, AbortSignal, Cause
 from dshloop.host.approval import SERVICE as APPROVAL
 from dshloop.host.approval import Approval
+from dshloop.host.calling import call
 from dshloop.host.hooks import Hooks
 from dshloop.host.inbox import Inbox, Target
 from dshloop.host.prompt import SystemPrompt
@@ -228,9 +229,7 @@ class Agent:
         """Undo what was done for this agent; a failure is told, and stops nothing."""
         while self._undo:
             try:
-                result = self._undo.pop()()
-                if hasattr(result, "__await__"):
-                    await result
+                await call(self._undo.pop())
             except Exception as error:
                 if self._host is not None:
                     self._host.warn(f'ending agent "{self.id}": {error}')

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dshloop.host import calling
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
 from dshloop.host.approval import is_allowed, reason_of
@@ -98,7 +99,8 @@ class _Batch:
         )  # fmt: skip
         try:
             result = await execute(execution)
-        except Exception as error:
+        except BaseException as raised:
+            error = calling.contained(raised)
             if error is self.agent.log_fault:
                 raise
             result = _thrown(error)
@@ -165,8 +167,7 @@ def _body(execution: Execution) -> Callable[[], Any]:
     assert tool is not None
 
     async def body() -> ToolResult:
-        given = tool.body(execution)
-        return ToolResult.of(await given if isinstance(given, Awaitable) else given)
+        return ToolResult.of(await calling.call(tool.body, execution))
 
     return body
 

@@ -12,6 +12,7 @@ from dshloop.host.agent import Agent, AgentOptions
 from dshloop.host.host import Host
 from dshloop.host.retry import EVENT as RETRIED
 from dshloop.host.retry import RetryPolicy, retry_listener
+from dshloop.host.setup import Commit, prepare, run_commit
 from dshloop.sessions.session import Session
 
 __all__ = ["AgentHandle", "CreateOptions", "Engine", "Host", "ResumeOptions", "Setup"]
@@ -111,10 +112,9 @@ class Engine:
         if owner.presets is not None:
             await owner.presets.mount_for_session(agent)
         if options.setup is not None:
-            result = await _unless_aborted(owner, agent, options.setup, options.signal)
-            commit = getattr(result, "commit", result)
-            if callable(commit):
-                commit()
+            commit = await _unless_aborted(owner, agent, options.setup, options.signal)
+            if commit is not None:
+                run_commit(commit)
 
 
 async def _announced(owner: Host, agent: Agent) -> AgentHandle:
@@ -146,14 +146,11 @@ async def _announced(owner: Host, agent: Agent) -> AgentHandle:
 
 async def _unless_aborted(
     owner: Host, agent: Agent, setup: Setup, signal: AbortSignal | None
-) -> Any:
+) -> Commit | None:
     """Run a setup; the abort of the caller, or the end of the host, ends it."""
-    result = setup(agent)
-    if not isinstance(result, Awaitable):
-        return result
     import asyncio
 
-    task = asyncio.ensure_future(result)
+    task = asyncio.ensure_future(prepare(setup, agent))
     owner.stopping.on_abort(task.cancel)
     if signal is not None:
         signal.on_abort(task.cancel)

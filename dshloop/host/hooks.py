@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from dshloop.host.calling import call, contained
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -61,8 +63,8 @@ class Hooks:
         for listener in self.listeners(event):
             try:
                 result = listener(*args)
-            except Exception as error:
-                self._contain(event, error)
+            except BaseException as raised:
+                self._contain(event, contained(raised))
                 continue
             if isinstance(result, Awaitable):
                 self._leave_running(event, result)
@@ -70,16 +72,17 @@ class Hooks:
     def announce(self, event: str, *args: Any) -> None:
         """Emit, but let what a listener raises at once end it: its veto (agent/created)."""
         for listener in self.listeners(event):
-            result = listener(*args)
+            try:
+                result = listener(*args)
+            except BaseException as raised:
+                raise contained(raised) from raised
             if isinstance(result, Awaitable):
                 self._leave_running(event, result)
 
     async def serial(self, event: str, *args: Any) -> None:
         """Await one after the other; the first that raises ends it."""
         for listener in self.listeners(event):
-            result = listener(*args)
-            if isinstance(result, Awaitable):
-                await result
+            await call(listener, *args)
 
     async def parallel(self, event: str, *args: Any) -> None:
         """Await all together; raises what the first of them raised, when all are done."""
@@ -89,7 +92,7 @@ class Hooks:
         import asyncio
 
         results = await asyncio.gather(
-            *(_call(listener, args) for listener in found), return_exceptions=True
+            *(call(listener, *args) for listener in found), return_exceptions=True
         )
         for result in results:
             if isinstance(result, BaseException):
@@ -110,7 +113,7 @@ class Hooks:
     def _leave_running(self, event: str, result: Awaitable[Any]) -> None:
         import asyncio
 
-        task = asyncio.ensure_future(result)
+        task = asyncio.ensure_future(call(lambda: result))
         self._orders.tasks.add(task)
 
         def done(ended: asyncio.Future[Any]) -> None:
@@ -153,7 +156,7 @@ class _Last:
         self._function = function
 
     async def __call__(self) -> Any:
-        return await _call(self._function, ())
+        return await call(self._function)
 
 
 class _Around:
@@ -163,9 +166,4 @@ class _Around:
         self._listener, self._args, self._following = listener, args, following
 
     async def __call__(self) -> Any:
-        return await _call(self._listener, (*self._args, self._following))
-
-
-async def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    result = function(*args)
-    return await result if isinstance(result, Awaitable) else result
+        return await call(self._listener, *self._args, self._following)

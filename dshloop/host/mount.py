@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dshloop.host.calling import call
 from dshloop.host.hooks import Disposer, Hooks, Listener
 from dshloop.host.host import AdapterSource, AgentFactory, Host
 from dshloop.host.prompt import SystemPrompt, Variable
@@ -98,9 +99,7 @@ class Mount:
         """Undo all, the last first; what fails in it is told and stops nothing."""
         while self._undo:
             try:
-                result = self._undo.pop()()
-                if hasattr(result, "__await__"):
-                    await result
+                await call(self._undo.pop())
             except Exception as error:
                 self.host.warn(f"stopping a row: {error}")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from dshloop.errors import DshloopError, RowConfigInvalidError, RowFailedError
+from dshloop.host.calling import call, contained
 from dshloop.host.mount import Mount
 from dshloop.host.rows import ABSENT, HostRow
 
@@ -128,12 +129,10 @@ class Tree:
         return started and bool(self.of_state("waiting"))
 
     async def _run(self, state: RowState, plugin: type[Plugin]) -> None:
-        state.mount = Mount(self.host, self.agent)
+        state.mount = mount = Mount(self.host, self.agent)
         self._started.append(state)
         try:
-            applied: Any = plugin().apply(state.mount, state.config)
-            if hasattr(applied, "__await__"):
-                await applied
+            await call(lambda: plugin().apply(mount, state.config))
         except Exception as error:
             raise failure_of(state.row, error) from error
         state.state, state.reason = "running", ""
@@ -154,8 +153,8 @@ def failure_of(row: HostRow, error: Exception) -> DshloopError:
 def _found(find: Find, row: HostRow) -> type[Plugin] | None:
     try:
         return find(row.name)
-    except Exception as error:
-        raise failure_of(row, error) from error
+    except BaseException as raised:
+        raise failure_of(row, contained(raised)) from raised
 
 
 def _read_config(state: RowState) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
+from dshloop.host.calling import contained
 from dshloop.host.prompt import assemble
 from dshloop.host.request import Answer, ask
 from dshloop.llm.messages import Message, failure
@@ -45,7 +46,8 @@ class Turn:
         """Make the steps; what a listener raises ends the turn, what the log raises goes on."""
         try:
             return await self._steps()
-        except Exception as error:
+        except BaseException as raised:
+            error = contained(raised)
             if error is self.agent.log_fault:
                 raise
             if self.open:

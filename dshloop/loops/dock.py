@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from dshloop.errors import DshloopError, FailedError, SessionUnreadableError
+from dshloop.host.calling import call
 from dshloop.loops.binding import Recorded, read_log
 from dshloop.loops.config import read_dock_config
 from dshloop.loops.contract import require_handle, require_options
@@ -229,7 +230,7 @@ class Dock:
         maker = self._maker(resolved)
         decorated = self._decorate(options, resolved)
         make = maker.create_agent if verb == "create" else maker.resume
-        return require_handle(await awaited(make(owner, decorated)), resolved)
+        return require_handle(await call(make, owner, decorated), resolved)
 
     def _maker(self, resolved: Resolved) -> Any:
         """Give what makes the agents: a driver loop itself, a strategy wrapped with its driver."""

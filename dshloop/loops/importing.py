@@ -8,29 +8,27 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dshloop.errors import DshloopError, InvalidLoopDefinitionError, LoopImportError
 from dshloop.loops.names import is_object
-from dshloop.loops.registry import Driver, Loop, read_driver, read_loop
+from dshloop.loops.registry import Driver, Loop, members_of, read_driver, read_loop
 
 _DRIVER = "{} is no driver: it lacks createAgent(ownerCtx, options) or resume(ownerCtx, options)"
-_KEPT = ("kind", "setup", "driver", "provider", "model", "label", "description")
 
 
 def load_object(target: str) -> Any:
     """Import what MODULE:OBJECT names. Raises LOOP_IMPORT_FAILED, whatever the module raises."""
     module, _, name = target.partition(":")
     _require_installed(target, module)
-    try:
+    with _authors_code(target):
         found: Any = __import__(module, fromlist=["_"])
         for part in name.split("."):
             found = getattr(found, part)
-    except (Exception, SystemExit) as fault:
-        raise _failed(target, f"{type(fault).__name__}: {fault}") from fault
-    return found
+        return found
 
 
 def load_loop(loop_id: str, target: str) -> Loop:
@@ -64,12 +62,19 @@ def _made(target: str, found: Any, is_it: Callable[[Any], bool]) -> Any:
     """Call classes and factories, with an empty config where they take one."""
     if not inspect.isclass(found) and (is_it(found) or not _is_factory(found)):
         return found
-    try:
+    with _authors_code(target):
         return found({}) if _takes_config(found) else found()
-    except DshloopError:
+
+
+@contextmanager
+def _authors_code(target: str) -> Iterator[None]:
+    """Run what an author wrote: errors of ours go on, all else it raises is LOOP_IMPORT_FAILED."""
+    try:
+        yield
+    except (DshloopError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as fault:
-        raise _failed(target, f"{type(fault).__name__}: {fault}") from fault
+    except BaseException as raised:
+        raise _failed(target, f"{type(raised).__name__}: {raised}") from raised
 
 
 def _is_factory(found: Any) -> bool:
@@ -81,7 +86,11 @@ def _is_loop(found: Any) -> bool:
 
 
 def _member(found: Any, name: str) -> Any:
-    return found.get(name) if is_object(found) else getattr(found, name, None)
+    """Read a member; of one that can't be read, give what it raises: it is there."""
+    try:
+        return found.get(name) if is_object(found) else getattr(found, name, None)
+    except Exception as fault:
+        return fault
 
 
 def _takes_config(found: Any) -> bool:
@@ -98,13 +107,7 @@ def _with_id(loop_id: str, made: Any) -> Any:
         return made
     if is_object(made):
         return {**made, "id": loop_id}
-    makers = ("create_agent", "resume")
-    found: Mapping[str, Any] = {
-        name: value
-        for name in (*_KEPT, *makers)
-        if (value := getattr(made, name, None)) is not None
-    }
-    return {**found, "id": loop_id}
+    return {**members_of(made, loop_id), "id": loop_id}
 
 
 # --- what may be imported ------------------------------------------------------------------------

@@ -213,15 +213,31 @@ def read_loop(definition: object) -> Loop:
 
 def read_driver(driver: object, message: str) -> Driver:
     """Give a driver back if it has both callables. Raises INVALID_DRIVER with `message`."""
-    if is_object(driver):
-        make, resume = (_member(driver, name) for name in _MAKERS)
-        if callable(make) and callable(resume):
-            return FunctionDriver(make, resume)
-    elif all(callable(getattr(driver, name, None)) for name in _MAKERS):
-        return driver  # type: ignore[return-value]
+    try:
+        if is_object(driver):
+            make, resume = (_member(driver, name) for name in _MAKERS)
+            if callable(make) and callable(resume):
+                return FunctionDriver(make, resume)
+        elif all(callable(getattr(driver, name, None)) for name in _MAKERS):
+            return driver  # type: ignore[return-value]
+    except Exception as fault:  # a property of its own
+        message = f"{message}: {type(fault).__name__}: {fault}"
     raise InvalidDriverError(
         message, hint="Both create_agent(owner, options) and resume(owner, options) are needed."
     )
+
+
+def members_of(definition: object, name: str) -> dict[str, Any]:
+    """Take the fields of a loop out of an object. Raises INVALID_LOOP_DEFINITION if one raises."""
+    found = {}
+    for member in (*_FIELDS, *_MAKERS):
+        try:
+            value = getattr(definition, member, None)
+        except Exception as fault:
+            _refuse(name, f'loop "{name}" {member} raises {type(fault).__name__}: {fault}', member)
+        if value is not None:
+            found[member] = value
+    return found
 
 
 def _fields_of(definition: object) -> dict[str, Any]:
@@ -233,8 +249,7 @@ def _fields_of(definition: object) -> dict[str, Any]:
         found = {name: definition[name] for name in _FIELDS if name in definition}
         found |= {name: _member(definition, name) for name in _MAKERS}
         return {**found, "extra": {k: v for k, v in definition.items() if k not in taken}}
-    values = {name: getattr(definition, name, None) for name in (*_FIELDS, *_MAKERS)}
-    return {**{k: value for k, value in values.items() if value is not None}, "extra": {}}
+    return {**members_of(definition, type(definition).__name__), "extra": {}}
 
 
 def _member(definition: Mapping[str, Any], name: str) -> Any:

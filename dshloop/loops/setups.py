@@ -1,19 +1,12 @@
-"""Setups, which prepare an agent before anybody sees it, and the commits they give back.
-
-(loop-dock 10)
-"""
+"""Several setups as one, and their commits as one (loop-dock 10)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dshloop.loops.harness import awaited
-from dshloop.loops.names import is_object
+from dshloop.host.setup import Commit, prepare, run_commit
 from dshloop.loops.registry import Setup
-
-Commit = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +27,7 @@ def compose_setups(*setups: object) -> Setup:
     async def setup(agent: Any) -> Committed | None:
         commits = []
         for step in steps:
-            commit = commit_of(await awaited(step(agent)))
+            commit = await prepare(step, agent)
             if commit is not None:
                 commits.append(commit)
         return Committed(lambda: _run(commits)) if commits else None
@@ -42,12 +35,6 @@ def compose_setups(*setups: object) -> Setup:
     return setup
 
 
-def commit_of(result: object) -> Commit | None:
-    """Find the commit in what a setup gave back: {commit}, something with one, a function."""
-    found = result.get("commit") if is_object(result) else getattr(result, "commit", result)
-    return found if callable(found) else None
-
-
 def _run(commits: list[Commit]) -> None:
     for commit in commits:
-        commit()
+        run_commit(commit)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dshloop.errors import InvalidDriverError
-from dshloop.loops.harness import awaited
+from dshloop.host.calling import call
 from dshloop.loops.registry import Driver, Loop, Make, Setup, read_driver, read_loop
 from dshloop.loops.setups import compose_setups
 
@@ -56,10 +56,10 @@ def wrap_strategy(loop: Loop, driver: object) -> WrappedLoop:
     engine = read_driver(driver, f"a driver must provide {_PAIR}")
 
     async def create_agent(owner: Any, options: Mapping[str, Any]) -> Any:
-        return await awaited(engine.create_agent(owner, _with_setup(options, loop)))
+        return await call(engine.create_agent, owner, _with_setup(options, loop))
 
     async def resume(owner: Any, options: Mapping[str, Any]) -> Any:
-        return await awaited(engine.resume(owner, _with_setup(options, loop)))
+        return await call(engine.resume, owner, _with_setup(options, loop))
 
     return WrappedLoop(replace(loop, kind="driver"), loop.id, create_agent, resume)
 
@@ -87,7 +87,7 @@ class EngineDriver:
         ownership = getattr(self.engine, "ownership", None)
         end = getattr(self.engine, "dispose", None) or getattr(ownership, "dispose", None)
         if callable(end):
-            await awaited(end())
+            await call(end)
 
 
 def adapt_engine(

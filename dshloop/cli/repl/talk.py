@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.output import create_output
 
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.repl.commands import action_of, help_text, said
@@ -57,6 +58,7 @@ async def _converse(
     history = _history(invoked.places.data)
     conversation = await Conversation.open(invoked.places, options, invoked.env.clock)
     try:
+        screen = screen or create_output(stdout=invoked.env.stdout)
         lines: PromptSession[str] = PromptSession(history=history, input=keys, output=screen)
         talk = _Talk(conversation, invoked.env)
         talk.greet()

@@ -93,3 +93,88 @@ def test_a_route_to_nothing_leaves_its_session_untouched(session: Path, docked: 
     assert ran.error["details"] == {"loop": "gone", "available": ["standard", "own"]}
     assert session.read_bytes() == before
     assert list(Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")) == [session]
+
+
+RAISES = ["import sys; sys.exit(7)", "raise BaseException('own')"]
+
+
+@pytest.mark.parametrize("raises", RAISES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "def strategy(config):\n    {}",
+        "async def setup(agent):\n    {}\nstrategy = {{'kind': 'strategy', 'setup': setup}}",
+        "async def make(owner, options):\n    {}\n"
+        "strategy = {{'kind': 'driver', 'createAgent': make, 'resume': make}}",
+    ],
+)
+def test_what_would_end_the_process_is_an_error_of_that_loop(
+    docked: Path, tmp_path: Path, text: str, raises: str
+) -> None:
+    change(tmp_path, text.format(raises))
+    (docked.parent / "loops.yml").write_text("loops: {own: cli_changing:strategy}\n")
+    listed = dshloop("loop", "list", "--json")
+    assert listed.code == 0
+    words = [] if "'driver'" in text else ["--driver", "fake"]
+    ran = dshloop("session", "run", "hi", *words, "--loop", "own", "--json")
+    assert ran.out == ""
+    assert ran.code == 1
+    assert ran.error["code"] in ("LOOP_IMPORT_FAILED", "AGENT_FAILED")
+    assert "Traceback" not in ran.err
+
+
+def test_what_loops_print_is_no_answer(docked: Path, tmp_path: Path) -> None:
+    noisy = "print('loud import')\ndef setup(agent): print('loud setup')\n"
+    change(tmp_path, noisy + "strategy = {'kind': 'strategy', 'setup': setup}")
+    (docked.parent / "loops.yml").write_text("loops: {own: cli_changing:strategy}\n")
+    listed = dshloop("loop", "list", "--json")
+    assert [one["id"] for one in listed.json] == ["own", "standard"]
+    assert "loud import" in listed.err
+    sys.modules.pop("cli_changing")
+    ran = dshloop("session", "run", "hi", "--driver", "fake", "--loop", "own")
+    assert ran.out == "[FAKE-DRIVER] fake driver reply — generated locally, no model call.\n"
+    assert "loud import\nloud setup\n" in ran.err
+
+
+UNREADABLE = """
+class Unreadable:
+    kind = "strategy"
+    async def create_agent(self, owner, options): ...
+    resume = property(lambda self: 1 / 0)
+    setup = property(lambda self: 1 / 0)
+"""
+
+
+def test_members_that_raise_are_a_fault_of_that_one_alone(docked: Path, tmp_path: Path) -> None:
+    change(tmp_path, UNREADABLE)
+    target = "cli_changing:Unreadable"
+    (docked.parent / "loops.yml").write_text(f"loops: {{own: {target}}}\ndrivers: {{p: {target}}}")
+    loops = {one["id"]: one for one in dshloop("loop", "list", "--json").json}
+    drivers = {one["name"]: one for one in dshloop("driver", "list", "--json").json}
+    assert loops["own"]["fault"]["code"] == "INVALID_LOOP_DEFINITION"
+    assert drivers["p"]["fault"]["code"] == "INVALID_DRIVER"
+    assert "ZeroDivisionError" in drivers["p"]["fault"]["message"]
+    assert drivers["fake-driver"]["fault"] is None
+    assert dshloop("session", "run", "hi", "--driver", "fake").code == 0
+
+
+def test_an_async_generator_prepares_and_may_refuse(docked: Path, tmp_path: Path) -> None:
+    text = """
+async def setup(agent):
+    agent.prompt.section("own", "Own words.")
+    yield
+    if agent.session.header.id == "refused":
+        raise ValueError("not this one")
+strategy = {"kind": "strategy", "setup": setup}
+"""
+    change(tmp_path, text)
+    (docked.parent / "loops.yml").write_text("loops: {own: cli_changing:strategy}\n")
+    words = ("session", "run", "hi", "--driver", "fake", "--loop", "own", "--session-id")
+    ran = dshloop(*words, "taken", "--json")
+    assert ran.code == 0
+    assert "Own words." in ran.out
+    refused = dshloop(*words, "refused", "--json")
+    assert (refused.code, refused.error["code"]) == (1, "AGENT_FAILED")
+    assert "not this one" in refused.error["message"]
+    assert dshloop("session", "show", "refused").code == 3
