@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from dshloop.memory.entries import NewMemory, NewObservation
+from dshloop.memory.entries import Edit, NewMemory, NewObservation
 from dshloop.redact import redact
 
 
@@ -40,7 +38,10 @@ def clean_observation(new: NewObservation) -> tuple[NewObservation, int]:
     return clean, new.redacted + max(1, redact(new.content, private=True).found)
 
 
-def clean_texts(texts: Sequence[str | None]) -> tuple[Sequence[str | None], int]:
-    """Redact some texts, None stays."""
-    done = redact(list(texts), private=True)
-    return done.value, done.found
+def clean_edit(change: Edit) -> tuple[Edit, int]:
+    """Redact the texts of a new version."""
+    done = redact([change.content, change.title, change.concepts, change.files], private=True)
+    if not done.found:
+        return change, 0
+    content, title, concepts, files = done.value
+    return change._replace(content=content, title=title, concepts=concepts, files=files), done.found

@@ -124,6 +124,29 @@ class Memory(NamedTuple):
         }
 
 
+class Edit(NamedTuple):
+    """What a new version says; None keeps what the old one says."""
+
+    content: str | None = None
+    title: str | None = None
+    type: str | None = None
+    concepts: Sequence[str] | None = None
+    files: Sequence[str] | None = None
+    strength: float | None = None
+
+    def checked(self) -> Edit:
+        """Give it with blanks trimmed off its labels; raise MEMORY_EMPTY, MEMORY_TYPE."""
+        if self.content is not None and not self.content.strip():
+            raise MemoryEmptyError("a memory can't be edited to nothing: the text is blank")
+        if self.type is not None:
+            check_type(self.type)
+        return self._replace(
+            title=None if self.title is None else self.title.strip(),
+            concepts=None if self.concepts is None else distinct(self.concepts),
+            files=None if self.files is None else distinct(self.files),
+        )
+
+
 class NewObservation(NamedTuple):
     """What happened in a session, as a hook tells it (observing.py makes it of a hook's data).
 

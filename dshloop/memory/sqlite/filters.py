@@ -36,6 +36,8 @@ def labels(filters: Filters) -> tuple[list[str], list[Any]]:
         value = getattr(filters, column)
         if value is not None:
             _add(clauses, values, f"m.{column} = ?", packed(value))
+    if filters.session:
+        clauses.append("m.session <> ''")  # entries_by_session is an index of these alone
     if filters.since is not None:
         _add(clauses, values, "m.created_at >= ?", filters.since)
     if filters.until is not None:

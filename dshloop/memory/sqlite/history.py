@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from typing import NamedTuple
 
-from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
-from dshloop.memory.entries import Memory, check_type, distinct, title_of
+from dshloop.errors import MemoryNotFoundError
+from dshloop.memory.entries import Edit, Memory, title_of
 from dshloop.memory.sqlite import index, write
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.lookup import by_id, row
@@ -15,29 +13,6 @@ from dshloop.memory.sqlite.operation import Operation
 from dshloop.memory.sqlite.rows import COLUMNS, Row, digest_of
 from dshloop.memory.store import Remembered
 from dshloop.times import uuid7_digits
-
-
-class Edit(NamedTuple):
-    """What a new version says; None keeps what the old one says."""
-
-    content: str | None = None
-    title: str | None = None
-    type: str | None = None
-    concepts: Sequence[str] | None = None
-    files: Sequence[str] | None = None
-    strength: float | None = None
-
-    def checked(self) -> Edit:
-        """Give it with blanks trimmed off its labels; raise MEMORY_EMPTY, MEMORY_TYPE."""
-        if self.content is not None and not self.content.strip():
-            raise MemoryEmptyError("a memory can't be edited to nothing: the text is blank")
-        if self.type is not None:
-            check_type(self.type)
-        return self._replace(
-            title=None if self.title is None else self.title.strip(),
-            concepts=None if self.concepts is None else distinct(self.concepts),
-            files=None if self.files is None else distinct(self.files),
-        )
 
 
 def older(connection: sqlite3.Connection, memory: Memory) -> list[Row]:

@@ -17,8 +17,14 @@ ALIKE = 0.4
 """From it on the other is worth a hint."""
 
 _SHORTEST = 3
+_LONGEST = 60
 _EDGES = ".,;:!?…\"'`()[]{}<>*«»„“”‘’。，、；：！？「」『』（）【】《》"
-_TOKEN = re.compile(r"\S+")
+_TOKEN = re.compile(r"\n|\S+")
+_LETTER = re.compile(r"[^\W_]")
+_NUMERAL = re.compile(
+    r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2150-\u2189〇零一二三四五六七八九十百千万萬亿億兆两兩]"
+)
+_MOST_TOKENS = 20_000
 _ENDS = (".", "!", "?", ":", ";", "。", "！", "？", "：", "；")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _INNER = re.compile(r"\w[-._/\\:@#=+~]+\w|[a-z][A-Z]|_")
@@ -67,17 +73,31 @@ def kept_apart(one: str, other: str) -> bool:
     """Tell whether two texts differ in a number, a name or an identifier.
 
     Names are capitalised words inside a sentence; one that leads a sentence is taken for a name
-    where the other text has another one in its place.
+    where the other text has another one in its place. Texts that differ in very much are kept
+    apart unread.
     """
-    if _numerals(one) != _numerals(other):
+    ours, theirs = _difference(_TOKEN.findall(one), _TOKEN.findall(other))
+    if max(len(ours), len(theirs)) > _MOST_TOKENS:
         return True
-    ours, theirs = list(_tokens(one)), list(_tokens(other))
-    telling = {token.word for token in (*ours, *theirs) if token.telling}
-    if [token.word for token in ours if token.word in telling] != [
-        token.word for token in theirs if token.word in telling
+    if _numerals(ours) != _numerals(theirs):
+        return True
+    left, right = list(_tokens(ours)), list(_tokens(theirs))
+    telling = {token.word for token in (*left, *right) if token.telling}
+    if [token.word for token in left if token.word in telling] != [
+        token.word for token in right if token.word in telling
     ]:
         return True
-    return bool(_leads(ours, theirs)) and bool(_leads(theirs, ours))
+    return bool(_leads(left, right)) and bool(_leads(right, left))
+
+
+def _difference(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
+    """Leave out what two lists begin and end with together, but for the token before."""
+    shorter = min(len(one), len(other))
+    start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    most = shorter - start
+    end = next((at for at in range(most) if one[-1 - at] != other[-1 - at]), most)
+    first = max(start - 1, 0)  # it tells whether a sentence begins
+    return one[first : len(one) - end], other[first : len(other) - end]
 
 
 def _pieces(word: str) -> Iterator[str]:
@@ -92,19 +112,17 @@ def _pieces(word: str) -> Iterator[str]:
             yield rest
 
 
-def _numerals(text: str) -> list[str]:
-    return [sign for sign in text if sign.isnumeric()]
+def _numerals(tokens: list[str]) -> list[str]:
+    return [numeral for token in tokens for numeral in _NUMERAL.findall(token)]
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    start, end = True, 0
-    for found in _TOKEN.finditer(text):
-        token = found.group()
-        start = start or "\n" in text[end : found.start()]
-        end = found.end()
+def _tokens(tokens: list[str]) -> Iterator[_Token]:
+    start = True
+    for token in tokens:
         word = token.strip(_EDGES)
-        if not word or not any(map(str.isalnum, word)):
-            continue  # a bullet, a dash: what follows still leads
+        if _LETTER.search(word) is None:  # a line's end, or a bullet: what follows leads
+            start = start or token == "\n"
+            continue
         capital = word[0].isupper()
         telling = _is_telling(word) or token.startswith("`") or (capital and not start)
         yield _Token(word.lower(), telling and word != "I", capital and start)
@@ -116,8 +134,9 @@ def _is_telling(word: str) -> bool:
     from dshloop.stop_words import STOP_WORDS
 
     return (
-        _NUMBERS.fullmatch(word.lower()) is not None
-        or any(map(str.isnumeric, word))
+        len(word) > _LONGEST
+        or _NUMBERS.fullmatch(word.lower()) is not None
+        or _NUMERAL.search(word) is not None
         or _INNER.search(word) is not None
         or (len(word) > 1 and word.isupper())
         or (len(word) < _SHORTEST and word.lower() not in STOP_WORDS)

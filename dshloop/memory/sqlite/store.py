@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
-from dshloop.memory.clean import clean_memory, clean_observation, clean_texts
+from dshloop.memory.clean import clean_edit, clean_memory, clean_observation
 from dshloop.memory.entries import (
+    Edit,
     Entry,
     Memory,
     NewMemory,
@@ -30,7 +31,7 @@ from dshloop.memory.sqlite import (
 )
 from dshloop.memory.sqlite import remember as remember_
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.history import Edit, edited, newest_of
+from dshloop.memory.sqlite.history import edited, newest_of
 from dshloop.memory.sqlite.meaning import Filled, Meaning, Written
 from dshloop.memory.sqlite.operation import Operation, begin, finish
 from dshloop.memory.sqlite.remember import Newcomer, Rarity
@@ -121,10 +122,10 @@ class SqliteStore:
         strength: float | None = None,
         allow_secrets: bool = False,
     ) -> Remembered:
+        change = Edit(content, title, type, concepts, files, strength).checked()
         redacted = 0
         if not allow_secrets:
-            (content, title), redacted = clean_texts([content, title])
-        change = Edit(content, title, type, concepts, files, strength).checked()
+            change, redacted = clean_edit(change)
         now = self._clock()
         written = self._embedded(lambda: self._edited(id, change, now))
         with self._changing("edit") as (connection, operation):
