@@ -2,21 +2,32 @@
 
 Measured on dialogues (benchmarks/recall.py --semantic): adding nearness to the total of the words
 does better than joining two orders by reciprocal rank (.833 against .818 of the evidence within
-10), and any weight from .05 to .10 and any threshold from 0 to 3 does as well within .005.
+10), and any weight from .05 to .10 and any threshold does as well within .005.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Protocol
 
-NEAREST = 60
+NEAREST = 30
 """Entries that are looked at for their meaning alone."""
 
-# Nearness tells nothing below this, in standard deviations: a store of thousands has always some
-# entry that is three off. And what each one above it is worth, in ranking's total.
-_FROM = 3.0
+# What each standard deviation is worth in ranking's total, and from where on it counts.
 _WORTH = 0.08
+_FROM = -2.0
+ANSWERS = -_FROM * _WORTH
+"""What meaning alone must be worth to be an answer: more than chance makes."""
+
+
+def by_chance(entries: int) -> float:
+    """Give how near the nearest of so many entries is when none has to do with the question.
+
+    In standard deviations: 1.7 for 6 entries and 5 for 3,000, which separates real questions from
+    those of other fields. Normal noise makes less of many, but entries are about things.
+    """
+    return 0.8 + 0.52 * log(max(entries, 1))
 
 
 class Near(Protocol):
@@ -26,9 +37,10 @@ class Near(Protocol):
         """Give the entries nearest in meaning that pass the filters, by number, nearest first."""
 
     def nearness(self, seqs: Sequence[int]) -> Mapping[int, float]:
-        """Give how near entries are, in standard deviations; not those without a vector."""
+        """Give how near entries are, in standard deviations above `by_chance`; those without a
+        vector are left out."""
 
 
 def meant(nearness: float) -> float:
-    """Give what nearness adds to ranking's total: 0 for most, .24 for an entry 6 off."""
+    """Give what nearness adds to ranking's total: 0 for most entries, seldom more than .4."""
     return _WORTH * max(nearness - _FROM, 0.0)

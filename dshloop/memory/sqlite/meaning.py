@@ -173,10 +173,10 @@ class Meaning:
 
     def _tell_lacking(self, connection: sqlite3.Connection, held: int) -> None:
         (entries,) = connection.execute("SELECT entries FROM tally").fetchone()
-        if entries > held:
-            self._say(
-                f"{entries - held} entries have no vector and are found by words only: {FILL}"
-            )
+        lacking = entries - held
+        if lacking > 0:
+            those = "1 entry has" if lacking == 1 else f"{lacking} entries have"
+            self._say(f"{those} no vector and can be found by words only: {FILL}")
 
     def _say(self, what: str) -> None:
         """Tell a thing once."""

@@ -1,8 +1,8 @@
 """Which entries are near a question in meaning, counted so that any model can be used.
 
 Small models find everything alike: their vectors share a direction that says nothing. So the mean
-of all vectors is taken off, and nearness is told in standard deviations: 0 is what any entry has,
-from 3 on it means something. Neighbours in the session count in part (vector_math.py), for a
+of all vectors is taken off, and nearness is told in standard deviations, less what chance makes of
+the nearest of so many entries. Neighbours in the session count in part (vector_math.py), for a
 question is about an exchange and its answer is one line of it.
 
 In memory are the signs of the vectors, one bit a dimension; with all else 90 bytes an entry. They
@@ -20,6 +20,7 @@ import numpy as np
 
 from dshloop.memory.sqlite import vector_math as math
 from dshloop.memory.sqlite.filters import where
+from dshloop.memory.sqlite.fusion import by_chance
 from dshloop.memory.sqlite.vector_math import Floats, Rows, Signs
 from dshloop.memory.sqlite.vectors import Model, blobs_of, check_length, model_of, unpacked
 from dshloop.memory.store import Filters
@@ -27,8 +28,9 @@ from dshloop.memory.store import Filters
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Vector, Vectors
 
-_CHOSEN = 1_000
+_CHOSEN = 300
 """Entries that signs choose, of which the filters must leave enough."""
+_GUESSED = 4
 _SAMPLE = 2_000
 _CENTRE_HOLDS = 500
 _AT_ONCE = 8_192
@@ -193,16 +195,17 @@ class Asked:
 
     def nearest(self, wanted: int) -> list[int]:
         """Give the entries nearest in meaning that pass the filters, by number, nearest first."""
-        rows = self._chosen(wanted)
+        rows = self._chosen(_GUESSED * wanted)  # a guess may be off: more are measured
         values = self._index.measured(self._connection, self._question, rows)
         order = np.argsort(-values, kind="stable")  # NaN, whose vector is gone, comes last
         kept = order[~np.isnan(values[order])]
-        return [int(seq) for seq in self._index.seqs_of(rows[kept])]
+        return [int(seq) for seq in self._index.seqs_of(rows[kept[:wanted]])]
 
     def nearness(self, seqs: Sequence[int]) -> dict[int, float]:
-        """Give how near entries are, in standard deviations; not those without a vector."""
+        """Give how near entries are (fusion.Near); those without a vector are left out."""
         rows = self._index.rows_of(np.array(seqs, np.int64))
         values = self._index.measured(self._connection, self._question, rows)
+        values -= np.float32(by_chance(len(self._index)))
         numbers = self._index.seqs_of(rows)
         known = ~np.isnan(values)
         return dict(zip(numbers[known].tolist(), values[known].tolist(), strict=True))
