@@ -77,3 +77,10 @@ class TrashNotFoundError(NotFoundError):
 
     code = "TRASH_NOT_FOUND"
     hint = "See `dshloop session list --deleted`."
+
+
+class SearchFailedError(FailedError):
+    """The index of sessions can be neither read nor made."""
+
+    code = "SEARCH_FAILED"
+    hint = "It holds nothing of its own: remove the file and try again."

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshloop.files import shown
 from dshloop.loops.binding import Stored, stored_binding
 from dshloop.paths import Places
 from dshloop.sessions.catalog import (
+    Entry,
     Summary,
     entries,
     entries_of,
@@ -20,7 +22,12 @@ from dshloop.sessions.catalog import (
 )
 from dshloop.times import iso_time
 
+if TYPE_CHECKING:
+    from dshloop.sessions.index import SessionIndex
+
 _MACHINE_MADE = re.compile(r"(session-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-")
+_WORTH_KEEPING = 20  # summaries for which an index is made where there is none yet
+_BATCH, _SMALLEST_BATCH = 500, 50  # logs that the index is asked for at once
 _SHORT_ID = 13  # characters: of a uuid7 the time in milliseconds
 
 
@@ -61,34 +68,108 @@ class Listing:
     elsewhere: int
 
 
-def list_sessions(places: Places, cwd: Path | None, *, limit: int | None) -> Listing:
-    """List sessions newest first: those of a working directory, or all when it is None."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which sessions are asked for; None asks for any. ``since`` is in epoch seconds."""
+
+    cwd: Path | None = None
+    since: float | None = None
+    loop: str | None = None
+    driver: str | None = None
+    preset: str | None = None
+    state: str | None = None
+
+    @property
+    def narrow(self) -> bool:
+        """Whether anything but the folder is asked for."""
+        asked = (self.since, self.loop, self.driver, self.preset, self.state)
+        return any(each is not None for each in asked)
+
+    def fits(self, summary: Summary, stored: Stored) -> bool:
+        """Whether a session is one of those."""
+        state = "damaged" if summary.fault else summary.state
+        pairs = (
+            (self.loop, stored.loop),
+            (self.driver, stored.driver),
+            (self.preset, stored.preset),
+            (self.state, state),
+        )
+        here = self.cwd is None or in_folder(summary, self.cwd)
+        return here and all(asked in (None, found) for asked, found in pairs)
+
+
+def list_sessions(
+    places: Places,
+    cwd: Path | None,
+    *,
+    limit: int | None,
+    wanted: Wanted | None = None,
+    index: SessionIndex | None = None,
+) -> Listing:
+    """List sessions newest first: those of a working directory, or all when it is None.
+
+    ``wanted`` narrows them further; ``index`` is where what was read of logs is kept.
+    """
+    asked = replace(wanted or Wanted(), cwd=cwd)
     everything = entries(places)
-    short = short_ids([entry.id for entry in everything])
     candidates = everything if cwd is None else entries_of(everything, cwd)
-    rows: list[Row] = []
+    if asked.since is not None:
+        candidates = [entry for entry in candidates if entry.updated >= asked.since]
+    found: list[tuple[Summary, Stored]] = []
     looked_at = 0
-    for entry in candidates:
-        if limit is not None and len(rows) >= limit:
-            break
+    for summary in _summaries(candidates, limit, index):
         looked_at += 1
-        summary = summarize(entry)
-        if cwd is None or in_folder(summary, cwd):
-            rows.append(Row(summary, stored_of(summary), short[entry.id]))
+        stored = stored_of(summary)
+        if asked.fits(summary, stored):
+            found.append((summary, stored))
+            if limit is not None and len(found) >= limit:
+                break
+    ids = [summary.entry.id for summary, _ in found]
+    short = short_ids([entry.id for entry in everything], ids)
+    rows = [Row(summary, stored, short[summary.entry.id]) for summary, stored in found]
     left_out = len(candidates) - looked_at
     return Listing(rows, left_out, len(everything) - len(rows) - left_out)
 
 
-def short_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Shorten the ids that were made by a machine to what tells them apart; keep chosen names."""
+def _summaries(
+    candidates: Sequence[Entry], limit: int | None, index: SessionIndex | None
+) -> Iterator[Summary]:
+    """Look into logs one after the other; what the index knows isn't read again."""
+    if limit == 0:
+        return
+    batch = max(limit or _BATCH, _SMALLEST_BATCH)
+    for start in range(0, len(candidates), batch):
+        part = candidates[start : start + batch]
+        known = {} if index is None else index.summaries(part)
+        new: list[Summary] = []
+        try:
+            for entry in part:
+                summary = known.get(entry.file)
+                if summary is None:
+                    summary = summarize(entry)
+                    new.append(summary)
+                yield summary
+        finally:
+            if index is not None and (index.exists or len(new) >= _WORTH_KEEPING):
+                index.remember(new)
+
+
+def short_ids(ids: Iterable[str], wanted: Iterable[str] | None = None) -> dict[str, str]:
+    """Shorten the ids that were made by a machine to what tells them apart; keep chosen names.
+
+    All of them, or only those that are ``wanted``.
+    """
     ordered = sorted(set(ids))
-    short = {}
-    for before, each, after in zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False):
-        shared = max(_shared_length(each, before), _shared_length(each, after))
-        machine_made = _MACHINE_MADE.match(each)
-        length = max(_SHORT_ID, shared + 1) if machine_made else len(each)
-        short[each] = each[:length].rstrip("-")
-    return short
+    return {each: _short(each, ordered) for each in (ordered if wanted is None else wanted)}
+
+
+def _short(each: str, ordered: list[str]) -> str:
+    if not _MACHINE_MADE.match(each):
+        return each
+    at = bisect_left(ordered, each)
+    neighbours = ordered[max(at - 1, 0) : at] + ordered[at + 1 : at + 2]
+    shared = max((_shared_length(each, other) for other in neighbours), default=0)
+    return each[: max(_SHORT_ID, shared + 1)].rstrip("-")
 
 
 def _shared_length(one: str, other: str) -> int:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dshloop.errors import DshloopError, SessionAmbiguousError, SessionNotFoundError
-from dshloop.files import require_file
 from dshloop.paths import Places
 from dshloop.sessions.naming import LOG_NAME, decode_id, encode_id, folder_of
 from dshloop.transcripts.dsh import LOG_NAMES, read_head
@@ -26,15 +26,22 @@ Home = Literal["dshloop", "dsh"]
 _TAIL = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A session that is there; ``updated`` is its log's modification time in epoch seconds."""
+class Entry(NamedTuple):
+    """A session that is there; ``updated`` is its log's modification time in epoch seconds.
+
+    A named tuple with the file as text, since a listing makes one of every session.
+    """
 
     id: str
-    path: Path
+    file: str
     home: Home
     size: int
     updated: float
+
+    @property
+    def path(self) -> Path:
+        """The log."""
+        return Path(self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,8 @@ def entries(places: Places) -> list[Entry]:
 
 def entries_of(found: Sequence[Entry], cwd: Path) -> list[Entry]:
     """Take those whose folder can be that of a working directory; `in_folder` tells for sure."""
-    folder = folder_of(str(cwd))
-    return [entry for entry in found if entry.path.parent.parent.name == folder]
+    part = f"{os.sep}{folder_of(str(cwd))}{os.sep}"
+    return [entry for entry in found if part in entry.file]
 
 
 def log_in(folder: Path) -> Path | None:
@@ -100,7 +107,7 @@ def in_folder(summary: Summary, cwd: Path) -> bool:
 def newest_of(places: Places, cwd: Path) -> Entry:
     """Find the newest session of ours in a working directory. Raises SESSION_NOT_FOUND."""
     folder = places.sessions / folder_of(str(cwd))
-    found = sorted(_in_slug(folder, "dshloop"), key=lambda entry: entry.updated, reverse=True)
+    found = sorted(_in_slug(str(folder), "dshloop"), key=lambda entry: entry.updated, reverse=True)
     for entry in found:
         if in_folder(summarize(entry), cwd):
             return entry
@@ -135,8 +142,8 @@ def find_id(places: Places, session_id: str) -> Entry | None:
         (places.dsh_sessions, "dsh"),
     )
     for root, home in homes:
-        for folder in _folders(root):
-            entry = entry_at(Path(folder, name), home)
+        for folder in _folders(str(root)):
+            entry = _entry(f"{folder}{os.sep}{name}", home)
             if entry is not None:
                 return entry
     return None
@@ -148,31 +155,36 @@ def begins(session_id: str, start: str) -> bool:
 
 
 def _entries(root: Path, home: Home) -> Iterator[Entry]:
-    for folder in _folders(root):
-        yield from _in_slug(Path(folder), home)
+    for folder in _folders(str(root)):
+        yield from _in_slug(folder, home)
 
 
-def _in_slug(folder: Path, home: Home) -> Iterator[Entry]:
+def _in_slug(folder: str, home: Home) -> Iterator[Entry]:
     for path in _folders(folder):
-        entry = entry_at(Path(path), home)
+        entry = _entry(path, home)
         if entry is not None:
             yield entry
 
 
 def entry_at(folder: Path, home: Home) -> Entry | None:
     """Give the session whose own folder this is, None when there is no log in it."""
+    return _entry(str(folder), home)
+
+
+def _entry(folder: str, home: Home) -> Entry | None:
     for name in (LOG_NAME,) if home == "dshloop" else LOG_NAMES:
-        path = folder / name
+        file = f"{folder}{os.sep}{name}"
         try:
-            found = path.stat()
-            require_file(found)
+            found = os.stat(file)  # noqa: PTH116 - thousands of them
         except OSError:
             continue
-        return Entry(decode_id(folder.name), path, home, found.st_size, found.st_mtime)
+        if stat.S_ISREG(found.st_mode):
+            session_id = decode_id(folder.rpartition(os.sep)[2])
+            return Entry(session_id, file, home, found.st_size, found.st_mtime)
     return None
 
 
-def _folders(root: Path) -> list[str]:
+def _folders(root: str) -> list[str]:
     try:
         with os.scandir(root) as listing:
             return [entry.path for entry in listing if entry.is_dir()]

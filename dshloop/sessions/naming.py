@@ -50,6 +50,8 @@ def encode_id(session_id: str) -> str:
 
 def decode_id(name: str) -> str:
     """Give the id that a folder name stands for; `encode_id` backwards."""
+    if "~" not in name:
+        return name
     units = re.sub(r"~([0-9A-F]{4})", lambda match: chr(int(match.group(1), 16)), name)
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 

@@ -31,8 +31,9 @@ def v4_header(header: Header) -> dict[str, Any]:
 def v4_events(events: Iterable[Event], preset: str | None = None) -> Iterator[Event]:
     """Give the events of a v0 log as v4 has them, contiguous from 0.
 
-    ``preset`` is the header's: dsh 0.2 wants one beside every binding. Chunks go into their message, or into an attempt when no message came of them; the system
-    prompt comes out of the request header. What v4 doesn't know is marked ``ignorable``.
+    ``preset`` is the header's: dsh 0.2 wants one beside every binding. Chunks go into their
+    message, or into an attempt when no message came of them; the system prompt comes out of the
+    request header. What v4 doesn't know is marked ``ignorable``.
     """
     return _Conversion(preset or DEFAULT_PRESET).run(events)
 

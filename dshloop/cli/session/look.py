@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import Command, invocation
 from dshloop.cli.session.common import Session, app, finding_warnings
+from dshloop.cli.session.find import Since, moment
+from dshloop.errors import UsageError
 from dshloop.result import Caution, Result, Table
 
 if TYPE_CHECKING:
@@ -20,21 +24,57 @@ def list_command(
     everywhere: Annotated[
         bool, typer.Option("--all", help="Those of all folders, not only of this one.")
     ] = False,
+    cwd: Annotated[
+        str | None, typer.Option("--cwd", metavar="DIR", help="Those of another folder.")
+    ] = None,
+    since: Since = None,
+    loop: Annotated[str | None, typer.Option(metavar="ID", help="Those on this loop.")] = None,
+    driver: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Those on this driver.")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="ID", help="Those of this agent preset.")
+    ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATE",
+            help="Those whose last turn is so: completed, error, interrupted, open, damaged …",
+        ),
+    ] = None,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="What session restore can bring back.")
+    ] = False,
     limit: Annotated[
         int, typer.Option(metavar="N", min=0, help="At most so many, the newest; 0: all.")
     ] = 50,
 ) -> Result[list[dict[str, Any]]]:
     """List the sessions of this folder, ours and those of dsh, newest first."""
-    from dshloop.runs.listing import list_sessions
+    from dshloop.runs.listing import Wanted, list_sessions
+    from dshloop.sessions.index import SessionIndex
 
     invoked = invocation(ctx)
+    if deleted:
+        return _deleted(invoked)
+    wanted = Wanted(
+        since=None if since is None else moment(invoked, since),
+        loop=loop,
+        driver=driver,
+        preset=preset,
+        state=state,
+    )
     listing = list_sessions(
-        invoked.places, None if everywhere else invoked.env.cwd, limit=limit or None
+        invoked.places,
+        _folder(invoked, cwd, everywhere=everywhere),
+        limit=limit or None,
+        wanted=wanted,
+        index=SessionIndex(invoked.places.session_index),
     )
     notices = []
     if listing.more:
-        notices.append(f"{listing.more} more: --limit 0 lists all")
-    if listing.elsewhere and not everywhere:
+        more = "older ones were not looked at" if wanted.narrow else f"{listing.more} more"
+        notices.append(f"{more}: --limit 0 lists all")
+    if listing.elsewhere and not (everywhere or cwd or wanted.narrow):
         notices.append(f"{listing.elsewhere} more in other folders: --all lists them")
     view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty="no sessions here yet")
     faults = [(row.summary.entry.id, row.summary.fault) for row in listing.rows]
@@ -44,6 +84,26 @@ def list_command(
         if fault
     ]
     return Result([row.as_json() for row in listing.rows], view, notices=notices, warnings=warnings)
+
+
+def _folder(invoked: Invocation, cwd: str | None, *, everywhere: bool) -> Path | None:
+    if everywhere and cwd is not None:
+        raise UsageError("--all and --cwd exclude each other", option="--cwd")
+    if everywhere:
+        return None
+    if cwd is None:
+        return invoked.env.cwd
+    from dshloop.paths import absolute
+
+    return absolute(cwd, invoked.env.cwd, invoked.env.variables)
+
+
+def _deleted(invoked: Invocation) -> Result[list[dict[str, Any]]]:
+    from dshloop.sessions.trash import deleted
+
+    found = [each.as_json() for each in deleted(invoked.places)]
+    rows = [(each["id"], each["deleted_at"][:16].replace("T", " ")) for each in found]
+    return Result(found, Table(("ID", "DELETED"), rows, empty="nothing was deleted"))
 
 
 @app.command(cls=Command)

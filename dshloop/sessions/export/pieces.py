@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dshloop.sessions.calls import answered_call
@@ -17,7 +17,8 @@ class Piece:
     """One thing on the page.
 
     ``label`` is the turn's number, the model, the tool's name, or whose context it is; ``result``
-    is that of a tool (None: there is none), ``failed`` whether it is an error. ``time`` in ms.
+    is that of a tool (None: there is none), ``failed`` whether it is an error. ``time`` in ms,
+    ``seq`` that of its event.
     """
 
     kind: Kind
@@ -26,6 +27,7 @@ class Piece:
     result: str | None = None
     failed: bool = False
     time: int = 0
+    seq: int = 0
 
 
 def pieces(events: Iterable[Event]) -> Iterator[Piece]:
@@ -40,13 +42,16 @@ def pieces(events: Iterable[Event]) -> Iterator[Piece]:
             calls = {}
         if kind == "tool/call":
             arguments, name = str(data.get("arguments", "")), str(data.get("name", ""))
-            call = Piece("tool", arguments, name, time=event["time"])
+            call = Piece("tool", arguments, name, time=event["time"], seq=event["seq"])
             calls[str(data.get("callId"))] = call
         elif kind == "tool/result":
-            asked = calls.pop(answered_call(data) or "", Piece("tool", time=event["time"]))
+            asked = calls.pop(
+                answered_call(data) or "", Piece("tool", time=event["time"], seq=event["seq"])
+            )
             yield _answered(asked, data)
         else:
-            yield from _said(kind, data, event["time"])
+            for piece in _said(kind, data, event["time"]):
+                yield replace(piece, seq=event["seq"])
     yield from calls.values()
 
 
@@ -66,7 +71,7 @@ def last_turns(events: Sequence[Event], count: int | None) -> Sequence[Event]:
 def _answered(call: Piece, data: Mapping[str, Any]) -> Piece:
     message = data.get("message")
     failed = "error" in data or _is_error(message)
-    return Piece("tool", call.text, call.label, content_text(message), failed, call.time)
+    return replace(call, result=content_text(message), failed=failed)
 
 
 def _said(kind: str, data: Mapping[str, Any], time: int) -> Iterator[Piece]:
