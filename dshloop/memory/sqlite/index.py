@@ -121,12 +121,14 @@ def rows_with(connection: sqlite3.Connection, form: str, most: int) -> int:
     return int(count)
 
 
-def with_all(connection: sqlite3.Connection, forms: Sequence[str], most: int) -> list[int]:
-    """Give the rows whose content has all of some words, the newest first, at most ``most``."""
-    match = f"content : ({' AND '.join(map(quoted, forms))})"
+def with_all(
+    connection: sqlite3.Connection, groups: Sequence[Sequence[str]], most: int
+) -> list[int]:
+    """Give the rows whose content has all words of one of some groups, the newest first."""
+    either = " OR ".join(f"({' AND '.join(map(quoted, forms))})" for forms in groups)
     rows = connection.execute(
         "SELECT rowid FROM memory_index WHERE memory_index MATCH ? ORDER BY rowid DESC LIMIT ?",
-        (match, most),
+        (f"content : ({either})", most),
     )
     return [seq for (seq,) in rows]
 

@@ -16,12 +16,12 @@ from dshloop.memory.sqlite.rows import COLUMNS, Row, digest_of, packed
 from dshloop.memory.sqlite.similar import ALIKE, NEAR, kept_apart, similarity, word_set
 from dshloop.memory.store import Remembered, Similar
 
-# Candidates are the entries that have all of the newcomer's rarest words: at most so many words,
-# first the rarest, then the next ones, for the rarest may be what is new in it.
+# Candidates are the entries that have all of the newcomer's three rarest words, or all of the next
+# three: the rarest may be what is new in it.
 _RAREST = 3
-_TRIES = 2
-_LOOKED_UP = 200
-_COMMON = 64
+_GROUPS = 2
+_LOOKED_UP = 4
+_COMMON = 200
 _FROM_INDEX = 500
 _COMPARED = 50
 _REMEMBERED_COUNTS = 50_000
@@ -44,7 +44,7 @@ class Newcomer(NamedTuple):
 
 
 class Rarity:
-    """How many entries have a word, as far as it matters, remembered from question to question.
+    """How many entries have a word, as far as it matters, remembered from memory to memory.
 
     A guess that has become old costs time or a candidate, never a fact.
     """
@@ -53,19 +53,24 @@ class Rarity:
         self._counts: dict[str, int] = {}
 
     def rarest(self, connection: sqlite3.Connection, forms: list[str]) -> list[str]:
-        """Give the words that some entry has, the rarest first."""
-        counted = [(self._count(connection, form), form) for form in forms[:_LOOKED_UP]]
-        return [form for count, form in sorted(counted, key=lambda one: one[0]) if count]
+        """Give the words that some entry has, the rarest first.
 
-    def _count(self, connection: sqlite3.Connection, form: str) -> int:
-        count = self._counts.get(form)
-        if count is None:
-            count = index.rows_with(connection, form, _COMMON)
-            if count:
-                if len(self._counts) >= _REMEMBERED_COUNTS:
-                    self._counts.clear()
-                self._counts[form] = count
-        return count
+        Of those that were not met before only the longest are counted: they are rare most often.
+        """
+        unknown = [form for form in forms if form not in self._counts]
+        unknown.sort(key=len, reverse=True)
+        counts = {form: self._counts[form] for form in forms if form in self._counts}
+        for form in unknown[:_LOOKED_UP]:
+            counts[form] = index.rows_with(connection, form, _COMMON)
+            self._keep(form, counts[form])
+        known = [form for form, count in counts.items() if count]
+        return sorted(known, key=lambda form: (counts[form], -len(form)))
+
+    def _keep(self, form: str, count: int) -> None:
+        if count:  # a word that no entry had may be in one from now on
+            if len(self._counts) >= _REMEMBERED_COUNTS:
+                self._counts.clear()
+            self._counts[form] = count
 
 
 def newcomer(new: NewMemory, now: float) -> Newcomer:
@@ -116,14 +121,12 @@ def _nearest(
 
 def _candidates(connection: sqlite3.Connection, one: Newcomer, rarity: Rarity) -> list[Row]:
     forms = rarity.rarest(connection, index.content_forms(one.indexed))
+    most = min(len(forms), _RAREST * _GROUPS)
+    groups = [forms[start : start + _RAREST] for start in range(0, most, _RAREST)]
+    seqs = index.with_all(connection, groups, _FROM_INDEX) if groups else []
+    if not seqs:
+        return []
     memory = one.memory
-    for start in range(0, min(len(forms), _RAREST * _TRIES), _RAREST):
-        chosen = forms[start : start + _RAREST]
-        seqs = index.with_all(connection, chosen, _FROM_INDEX)
-        if seqs:
-            owner = packed(memory.project), packed(memory.agent or "")
-            values = (str(seqs), *owner, memory.created_at, _COMPARED)
-            rows = [row(found) for found in connection.execute(_CANDIDATES, values)]
-            if rows:
-                return rows
-    return []
+    owner = packed(memory.project), packed(memory.agent or "")
+    values = (str(seqs), *owner, memory.created_at, _COMPARED)
+    return [row(found) for found in connection.execute(_CANDIDATES, values)]
