@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,8 +39,7 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """Open the database, creating the file (0600) when it is missing; its folder must be there."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-    os.close(descriptor)
+    _create(path)
     connection = connect(path, "mode=rw")
     try:
         patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"), path)
@@ -51,6 +50,17 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _create(path: Path) -> None:
+    """Make an empty file, unless it is there.
+
+    One that is there must not even be opened: closing any descriptor of a file ends all locks of
+    this process on it, those of another connection too, whose log would then be deleted by the
+    next process that closes the database (sqlite.org/howtocorrupt.html, 2.2).
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
