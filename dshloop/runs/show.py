@@ -11,6 +11,7 @@ from dshloop.files import shown
 from dshloop.loops.binding import Stored, stored_binding
 from dshloop.paths import Places
 from dshloop.runs.listing import binding_json
+from dshloop.runs.reply import failure_of, failure_text
 from dshloop.sessions.locate import locate
 from dshloop.terminal import one_line
 from dshloop.times import iso_time
@@ -78,12 +79,14 @@ def _title(session: Shown) -> str:
 
 
 def _turns(events: Sequence[Event]) -> Iterator[str]:
-    for event in events:
-        render = _RENDERERS.get(event["type"])
-        data = event["data"]
-        text = render(data) if render is not None and isinstance(data, dict) else None
-        if text is not None:
-            yield text
+    return (text for text in map(event_text, events) if text is not None)
+
+
+def event_text(event: Event) -> str | None:
+    """Give what a person is shown of one event; None for what is only for machines."""
+    render = _RENDERERS.get(event["type"])
+    data = event["data"]
+    return render(data) if render is not None and isinstance(data, dict) else None
 
 
 def _turn_start(data: Mapping[str, Any]) -> str:
@@ -95,8 +98,8 @@ def _turn_end(data: Mapping[str, Any]) -> str | None:
     kind = reason.get("kind") if isinstance(reason, dict) else None
     if kind == "completed" or not isinstance(reason, dict):
         return None
-    error = reason.get("error")
-    more = f": {error.get('message')} ({error.get('code')})" if isinstance(error, dict) else ""
+    failure = failure_of(reason)
+    more = "" if failure is None else f": {failure_text(failure)}"
     return f"(turn {data.get('turn')} ended: {kind}{more})"
 
 

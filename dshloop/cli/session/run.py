@@ -13,7 +13,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.models import asking, model_names, provider_names
 from dshloop.cli.params import ProfileCommand, invocation
 from dshloop.cli.session.common import app, session_ids
-from dshloop.errors import PromptMissingError, UsageError
+from dshloop.errors import ExitCode, PromptMissingError, UsageError
 from dshloop.result import Caution, End, Result, Stream
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _end(ended: Ended) -> End:
     warnings = []
     if ended.failure is not None:
         fields["failure"] = ended.failure
-    if ended.outcome not in ("completed", "aborted"):
+    if ended.exit_code is ExitCode.FAILED:
         message = failure_text(ended.failure) if ended.failure else f"turn ended: {ended.outcome}"
         warnings.append(Caution(message, "TURN_FAILED", line=f"error: {message}"))
     return End(
