@@ -128,7 +128,12 @@ class Agent:
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Have every new event given to ``listener``; call what comes back to end that."""
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+
+        def stop() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return stop
 
     def adapter(self, provider: str) -> ModelAdapter | None:
         """Give what asks a model provider, None when nobody does."""

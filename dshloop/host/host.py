@@ -15,6 +15,7 @@ from dshloop.errors import (
     SessionExistsError,
 )
 from dshloop.host.abort import AbortSignal
+from dshloop.host.calling import call
 from dshloop.host.hooks import Disposer, Hooks
 from dshloop.host.prompt import SystemPrompt
 from dshloop.host.tools import Tools
@@ -180,7 +181,10 @@ class Host:
 
         self.stopping.abort({"kind": "disposed"})
         for agent in list(self.agents.values()):
-            await agent.end()
+            try:
+                await call(agent.end)
+            except Exception as fault:
+                self.warn(f'ending agent "{agent.id}": {fault}')
         while self.pending:
             await asyncio.sleep(0)
         await self.hooks.settle()

@@ -16,6 +16,7 @@ from dshloop.errors import (
     MissingDriverError,
     UnknownLoopError,
 )
+from dshloop.host.calling import call
 from dshloop.loops.config import AgentEntry
 from dshloop.loops.harness import AgentService, awaited
 from dshloop.loops.missing import Missing, missing_of
@@ -127,23 +128,40 @@ class WaitingAgents:
             await asyncio.wait(set(self._tasks))
 
     async def require_started(self, timeout: float) -> None:
-        """Wait until no agent waits any more. Raises AGENT_WAITING after `timeout` seconds."""
+        """Wait until no agent waits or is being started any more.
+
+        Raises AGENT_WAITING after `timeout` seconds; what was being started is given up.
+        """
         import asyncio
 
         try:
             async with asyncio.timeout(timeout):
+                await self.settle()
                 while self.waiting:
-                    await self.settle()
                     await asyncio.sleep(min(0.05, timeout))
+                    await self.settle()
         except TimeoutError:
-            raise self._overdue(timeout) from None
+            fault = self._overdue(timeout)
+            await self.give_up(f"it has not started within {timeout:g} s")
+            raise fault from None
+
+    async def give_up(self, reason: str, grace: float = 1.0) -> bool:
+        """Cancel what is still being started; tell whether it ended within ``grace`` seconds."""
+        import asyncio
+
+        for agent in self.status:
+            if agent.state == "starting":
+                self._fail(agent, AgentWaitingError(reason, hint=_HANGS, agent=agent.entry.id))
+        tasks = set(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            _, tasks = await asyncio.wait(tasks, timeout=grace)
+        return not tasks
 
     def _overdue(self, timeout: float) -> AgentWaitingError:
-        agents = self.waiting
-        reasons = "; ".join(
-            f'"{agent.entry.id}": {agent.missing.message if agent.missing else "not looked at"}'
-            for agent in agents
-        )
+        agents = [agent for agent in self.status if agent.state in ("waiting", "starting")]
+        reasons = "; ".join(f'"{agent.entry.id}": {_overdue(agent)}' for agent in agents)
         return AgentWaitingError(
             f"configured agents have not started within {timeout:g} s: {reasons}",
             agents=[agent.as_json() for agent in agents],
@@ -192,12 +210,17 @@ class WaitingAgents:
         self, agent: ConfiguredAgent, start: Callable[[Options], Any], options: Options
     ) -> None:
         try:
-            agent.handle = await start(options)
-            agent.state = "started"
+            handle = await call(start, options)
         except Exception as fault:
             self._fail(agent, fault)
+            return
+        agent.handle = handle
+        if agent.state == "starting":
+            agent.state = "started"
 
     def _fail(self, agent: ConfiguredAgent, fault: Exception) -> None:
+        if agent.state == "failed":
+            return
         agent.state, agent.fault = "failed", fault
         self._dock.warn(f'configured agent "{agent.entry.id}" failed to start: {fault}')
 
@@ -257,6 +280,15 @@ class WaitingAgents:
                 f'configured agent "{entry.id}" asks for cwd "{entry.cwd}", but session '
                 f'"{options["resumeSessionId"]}" keeps {own}'
             )
+
+
+_HANGS = "Its loop or driver takes that long: look at it, or give it more time with --timeout."
+
+
+def _overdue(agent: ConfiguredAgent) -> str:
+    if agent.state == "starting":
+        return "still starting"
+    return agent.missing.message if agent.missing else "not looked at"
 
 
 _MODEL_OPTIONS = ("provider", "model", "maxTokens", "reasoningEffort")

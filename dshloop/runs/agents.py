@@ -6,7 +6,6 @@ talk to it resumes that session (loop-dock 11 and 18.4).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from dshloop.loops.names import listed
 from dshloop.loops.waiting import ConfiguredAgent, WaitingAgents
 from dshloop.paths import Places
 from dshloop.runs.hints import mend
+from dshloop.runs.interrupts import Running
 from dshloop.runs.making import agent_in, as_ours
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
@@ -100,10 +100,12 @@ def start_agents(
 ) -> StartedAgents:
     """Start the agents of these names, or all; wait up to ``timeout`` seconds for what is missing.
 
-    They are ended before this returns. Raises AGENT_NOT_FOUND for a name nobody has, and what
-    starting the profile's rows raises.
+    They are ended before this returns. What then is still starting has failed and is left alone.
+    A Ctrl-C ends the wait, a second one at once. Raises AGENT_NOT_FOUND for a name nobody has, and
+    what starting the profile's rows raises.
     """
-    return asyncio.run(_start(places, sessions, rows, names, clock, timeout))
+    with Running() as running:
+        return running.run(_start(places, sessions, rows, names, clock, timeout))
 
 
 async def _start(
@@ -116,20 +118,20 @@ async def _start(
 ) -> StartedAgents:
     try:
         process = await start_process(places, sessions, rows)
+        stuck = False
         try:
-            dock = process.dock
-            agents = WaitingAgents(
-                dock,
-                process.host.agent_service,
-                clock,
-                entries=_chosen(dock.config.agents, names),
-                find=process.loops.require,
-            )
-            await _settle(agents, timeout)
-            found = tuple([await _told(agent, process, rows) for agent in agents.status])
-            return StartedAgents(found, tuple(_notices(process, agents)))
+            entries = _chosen(process.dock.config.agents, names)
+            service, find = process.host.agent_service, process.loops.require
+            agents = WaitingAgents(process.dock, service, clock, entries=entries, find=find)
+            try:
+                await _settle(agents, timeout)
+                found = tuple([await _told(agent, process, rows) for agent in agents.status])
+                return StartedAgents(found, tuple(_notices(process, agents)))
+            finally:
+                stuck = not await agents.give_up("it was given up")
         finally:
-            await process.stop()
+            if not stuck:  # the host would wait for it
+                await process.stop()
     finally:
         sessions.close()
 
@@ -154,7 +156,6 @@ async def _settle(agents: WaitingAgents, timeout: float) -> None:
             await agents.settle()
     except AgentWaitingError:
         pass  # each of them says so itself
-    await agents.finish()
 
 
 async def _told(agent: ConfiguredAgent, process: Process, rows: ProfileRows) -> StartedAgent:

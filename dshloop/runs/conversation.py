@@ -19,6 +19,7 @@ from dshloop.drivers import (
 )
 from dshloop.drivers.fake import PingDriver, force_route
 from dshloop.errors import (
+    DshloopError,
     MissingDriverError,
     SessionIdError,
     SessionUnreadableError,
@@ -26,6 +27,7 @@ from dshloop.errors import (
 )
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
+from dshloop.host.calling import call
 from dshloop.host.engine import AgentHandle
 from dshloop.llm.messages import user_message
 from dshloop.loops import binding
@@ -130,14 +132,10 @@ class Conversation:
         self.agent.cancel(cause)
 
     async def wait(self) -> None:
-        """Wait until there are events to take, the agent is idle, or somebody calls `wake`."""
+        """Wait until there are events to take or the agent is idle."""
         if self._read == len(self.agent.session.events) and self.agent.status == "running":
             self._news.clear()
             await self._news.wait()
-
-    def wake(self) -> None:
-        """End `wait` whatever the agent does; must be called in the event loop."""
-        self._news.set()
 
     def take(self) -> Sequence[Event]:
         """Give the new events, none when there are none yet.
@@ -164,10 +162,24 @@ class Conversation:
         return [*self.process.notices, *warned]
 
     async def close(self) -> None:
-        """End the agent and all rows, and let go of the log; may be called twice."""
+        """End the agent and all rows, and let go of the log; may be called twice.
+
+        What the agent's maker raises at its end is told, and keeps nothing else from ending.
+        """
         self._stop_listening()
-        await self._handle.dispose()
+        try:
+            await call(self._handle.dispose)
+        except Exception as fault:
+            self.process.host.warn(f'ending agent "{self.id}": {fault}')
+        self.agent.session.close()
         await self.process.stop()
+
+    def abandon(self) -> None:
+        """Let go of the log without waiting for what still runs; its turn may stay open in it."""
+        try:
+            self.agent.session.close()
+        except (DshloopError, OSError):
+            pass  # whoever reads the log sees how far it came
 
 
 @dataclass(frozen=True, slots=True)

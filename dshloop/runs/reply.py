@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dshloop.llm.messages import plain_text
+from dshloop.llm.messages import failure, plain_text
 from dshloop.transcripts.vocabulary import Event
 
 
@@ -41,6 +41,19 @@ class Reply:
         open_line = self._midline if not text else not text.endswith("\n")
         self._midline = False
         return (text + ("\n" if open_line else "")) or None
+
+
+def failure_of(reason: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Give what made a turn fail by its end's reason: its error, or who but a person aborted it."""
+    if reason.get("kind") != "aborted":
+        error = reason.get("error")
+        return error if isinstance(error, Mapping) else None
+    cause = reason.get("reason")
+    kind = cause.get("kind") if isinstance(cause, Mapping) else None
+    if not isinstance(cause, Mapping) or kind in (None, "user"):
+        return None
+    said = cause.get("reason")
+    return failure(said if isinstance(said, str) else f"the turn was aborted: {kind}", "ABORTED")
 
 
 def failure_text(failure: Mapping[str, Any] | None) -> str:

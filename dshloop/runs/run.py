@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +9,10 @@ from typing import Any
 from dshloop.errors import DshloopError, ExitCode
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation, RunOptions
-from dshloop.runs.interrupts import interrupts
+from dshloop.runs.interrupts import Running
+from dshloop.runs.reply import failure_of
 from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
-
-_EXIT_CODES = {
-    "completed": ExitCode.DONE,
-    "error": ExitCode.FAILED,
-    "max-tokens": ExitCode.FAILED,
-    "blocked": ExitCode.FAILED,
-    "aborted": ExitCode.INTERRUPTED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +37,9 @@ class Happened:
 class Ended:
     """The run is over; the last record.
 
-    ``outcome`` is the reason kind of the last turn's end, ``failure`` its error; prompts that
-    came after a turn that didn't complete were not sent; ``notices`` tell of the profile's rows.
+    ``outcome`` is the reason kind of the last turn's end, ``failure`` its error, or what else than
+    a person aborted it; prompts that came after a turn that didn't complete were not sent;
+    ``notices`` tell of the profile's rows.
     """
 
     id: str
@@ -58,7 +51,10 @@ class Ended:
     @property
     def exit_code(self) -> ExitCode:
         """What the process should exit with."""
-        return _EXIT_CODES.get(self.outcome, ExitCode.FAILED)
+        if self.outcome == "completed":
+            return ExitCode.DONE
+        by_person = self.outcome == "aborted" and self.failure is None
+        return ExitCode.INTERRUPTED if by_person else ExitCode.FAILED
 
 
 Record = Opened | Happened | Ended
@@ -70,25 +66,46 @@ def run_session(
     """Open a session and give it one prompt after the other; stop at the first failing turn.
 
     ``prompts`` is read as it is needed. An interrupt (Ctrl-C) aborts the turn, whose text is
-    kept, and ends the run; a second one ends at once. Raises what opening raises, before the first
-    record.
+    kept, and ends the run; a second one ends at once, whatever still runs. Raises what opening
+    raises, before the first record.
     """
-    with asyncio.Runner() as runner:
-        conversation = runner.run(Conversation.open(places, options, clock))
+    with Running() as running:
+        conversation = running.run(Conversation.open(places, options, clock))
+        tally = _Tally()
         try:
             yield _opened(conversation)
-            tally = _Tally()
             for prompt in _each(prompts, conversation.id):
-                for event in _turn(runner, conversation, prompt, tally):
+                for event in _turn(running, conversation, prompt, tally):
                     yield Happened(event)
                 if tally.outcome != "completed":
                     break
-            yield Ended(
-                conversation.id, tally.outcome, tally.turns, tally.failure, conversation.notices
-            )
-        finally:
-            conversation.cancel()
-            runner.run(conversation.close())
+        except BaseException:
+            _give_up(running, conversation)
+            raise
+        _close(running, conversation)
+    yield Ended(conversation.id, tally.outcome, tally.turns, tally.failure, conversation.notices)
+
+
+def _close(running: Running, conversation: Conversation) -> None:
+    """End a conversation; a Ctrl-C meanwhile ends the wait for whoever takes too long."""
+    running.interrupted = max(running.interrupted, 1)
+    try:
+        running.run(conversation.close(), conversation.cancel)
+    except KeyboardInterrupt:
+        conversation.abandon()
+        raise
+
+
+def _give_up(running: Running, conversation: Conversation) -> None:
+    """End a conversation because of what is being raised, which tells the reason."""
+    if running.broken:
+        conversation.abandon()
+        return
+    try:
+        running.run(_call(conversation.cancel))
+        _close(running, conversation)
+    except (KeyboardInterrupt, Exception):
+        conversation.abandon()
 
 
 def _opened(conversation: Conversation) -> Opened:
@@ -107,29 +124,18 @@ def _each(prompts: Iterable[str], session_id: str) -> Iterator[str]:
 
 
 def _turn(
-    runner: asyncio.Runner, conversation: Conversation, prompt: str, tally: _Tally
+    running: Running, conversation: Conversation, prompt: str, tally: _Tally
 ) -> Iterator[Event]:
     """Give the events of one prompt's turn, or of all turns that were still waiting."""
-    times = 0
-
-    def interrupt() -> None:
-        nonlocal times
-        times += 1
-        conversation.cancel() if times == 1 else conversation.wake()
-
     # Ctrl-C is an exception only outside the loop, where events are written.
-    with interrupts(runner.get_loop(), interrupt):
-        runner.run(_call(conversation.say, prompt))
+    running.run(_call(conversation.say, prompt), conversation.cancel)
     while not conversation.idle:
-        with interrupts(runner.get_loop(), interrupt):
-            runner.run(conversation.wait())
+        running.run(conversation.wait(), conversation.cancel)
         for event in conversation.take():
             tally.see(event)
             yield event
-        if times > 1:
-            raise KeyboardInterrupt
-    runner.run(_call(lambda: None))  # a Ctrl-C of the very last moment still waits in the loop
-    if times and tally.outcome == "completed":  # the turn was over already
+    running.run(_call(lambda: None), conversation.cancel)  # a Ctrl-C of the very last moment
+    if running.interrupted and tally.outcome == "completed":  # the turn was over already
         tally.outcome = "aborted"
 
 
@@ -151,4 +157,4 @@ class _Tally:
             if reason["kind"] == "interrupted":  # a turn of an earlier life that was closed now
                 return
             self.turns += 1
-            self.outcome, self.failure = reason["kind"], reason.get("error")
+            self.outcome, self.failure = reason["kind"], failure_of(reason)

@@ -18,8 +18,8 @@ from dshloop.errors import DshloopError
 from dshloop.files import writing
 from dshloop.paths import private_folder
 from dshloop.runs.conversation import Conversation, RunOptions
-from dshloop.runs.interrupts import interrupts
-from dshloop.runs.reply import Reply, failure_text
+from dshloop.runs.interrupts import Running, interrupts
+from dshloop.runs.reply import Reply, failure_of, failure_text
 from dshloop.terminal import visible
 from dshloop.transcripts.vocabulary import Event
 
@@ -49,7 +49,8 @@ def converse(
 
     Raises what opening the session raises, before the first prompt is shown.
     """
-    return asyncio.run(_converse(invoked, options, keys, screen))
+    with Running() as running:
+        return running.run(_converse(invoked, options, keys, screen))
 
 
 async def _converse(
@@ -127,8 +128,9 @@ class _Talk:
         if reason["kind"] == "interrupted":
             return
         self.turns += 1
-        if reason["kind"] == "error":
-            self._write(f"error: {failure_text(reason.get('error'))}\n")
+        failure = failure_of(reason)
+        if failure is not None:
+            self._write(f"error: {failure_text(failure)}\n")
         elif reason["kind"] != "completed":
             self._write(f"[{reason['kind']}]\n")
 
