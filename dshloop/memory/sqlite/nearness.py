@@ -22,7 +22,14 @@ from dshloop.memory.sqlite import vector_math as math
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.fusion import by_chance
 from dshloop.memory.sqlite.vector_math import Floats, Rows, Signs
-from dshloop.memory.sqlite.vectors import Model, blobs_of, check_length, model_of, unpacked
+from dshloop.memory.sqlite.vectors import (
+    NONSENSE,
+    Model,
+    blobs_of,
+    check_length,
+    model_of,
+    unpacked,
+)
 from dshloop.memory.store import Filters
 
 if TYPE_CHECKING:
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
 _CHOSEN = 300
 """Entries that signs choose, of which the filters must leave enough."""
 _GUESSED = 4
+_SENSE = 3.0
+"""How near to nonsense real questions come, in standard deviations, in any language."""
 _SAMPLE = 2_000
 _CENTRE_HOLDS = 500
 _AT_ONCE = 8_192
@@ -47,6 +56,7 @@ class VectorIndex:
         self._model: Model | None = None
         self._centre: Vector = np.empty(0, np.float32)
         self._usual: Vectors = np.empty((0, 0), np.float32)
+        self._nonsense: Vectors = np.empty((0, 0), np.float32)
         self._session_codes: dict[str | bytes, int] = {}
         self._clear()
 
@@ -109,9 +119,10 @@ class VectorIndex:
         _, sample = self._vectors(connection, numbers[::step])
         size = self._model.dimensions
         background = unpacked(blobs_of(self._model.background, size), size)
-        sample = np.concatenate([sample, background])
+        sample = np.concatenate([sample, background[: -len(NONSENSE)]])
         self._centre = sample.mean(axis=0)
         self._usual = math.unit(sample - self._centre)
+        self._nonsense = math.unit(background[-len(NONSENSE) :] - self._centre)
         self._centred_at = max(len(numbers), _CENTRE_HOLDS)
 
     def _append(self, connection: sqlite3.Connection, added: Rows) -> None:
@@ -142,6 +153,16 @@ class VectorIndex:
         own = math.guessed(self._signs, question)
         return math.with_neighbours(own, np.arange(len(self)), self._before, self._after)
 
+    def chance(self, question: Vector) -> float:
+        """Give how near the nearest entry is when none answers: more for what is no question."""
+        nonsense = float(self._deviations(self._nonsense @ question, question).max())
+        return by_chance(len(self)) + max(nonsense - _SENSE, 0.0)
+
+    def _deviations(self, near: Floats, question: Vector) -> Floats:
+        """Turn cosines with a question into standard deviations of what is usual for it."""
+        usual = self._usual @ question
+        return np.asarray((near - usual.mean()) / max(float(usual.std()), 1e-6), np.float32)
+
     def seqs_of(self, rows: Rows) -> Rows:
         """Give the entries' numbers."""
         return np.asarray(self._seqs[rows])
@@ -158,10 +179,9 @@ class VectorIndex:
         needed = np.unique(np.concatenate([rows, beside, self._before[beside], self._after[rows]]))
         numbers = self._numbers[needed]
         found, vectors = self._vectors(connection, numbers)
-        usual = self._usual @ question
-        near = math.unit(vectors - self._centre) @ question
         own = np.full(len(self), np.nan, np.float32)
-        own[needed[np.isin(numbers, found)]] = (near - usual.mean()) / max(usual.std(), 1e-6)
+        near = math.unit(vectors - self._centre) @ question
+        own[needed[np.isin(numbers, found)]] = self._deviations(near, question)
         return math.with_neighbours(own, rows, self._before, self._after)
 
     def _vectors(self, connection: sqlite3.Connection, numbers: Rows) -> tuple[Rows, Floats]:
@@ -205,7 +225,7 @@ class Asked:
         """Give how near entries are (fusion.Near); those without a vector are left out."""
         rows = self._index.rows_of(np.array(seqs, np.int64))
         values = self._index.measured(self._connection, self._question, rows)
-        values -= np.float32(by_chance(len(self._index)))
+        values -= np.float32(self._index.chance(self._question))
         numbers = self._index.seqs_of(rows)
         known = ~np.isnan(values)
         return dict(zip(numbers[known].tolist(), values[known].tolist(), strict=True))

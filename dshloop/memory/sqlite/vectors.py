@@ -60,6 +60,17 @@ BACKGROUND = (
     "El partido terminó en empate.",
 )
 
+# What a question that is no question looks like: models put all of these near a few odd entries.
+NONSENSE = (
+    "asdf qwer zxcv",
+    "xyzzy plugh quux",
+    "blorf snenk wuggit",
+    "lkjhg fdsa poiuy",
+    "7f3a9c1e 0b2d4e6f",
+    "zrtbl kwopf mnxq vzj",
+    "qjv ttrw",
+)
+
 
 class Model(NamedTuple):
     """A model that vectors are stored of."""
@@ -80,7 +91,7 @@ class Embedded(NamedTuple):
 
 def embedded(embedder: Embedder, texts: Sequence[str], *, known: bool) -> Embedded:
     """Make vectors; ``known`` tells whether the database has the model's background already."""
-    background = None if known else embedder.embed_texts(BACKGROUND)
+    background = None if known else embedder.embed_texts((*BACKGROUND, *NONSENSE))
     return Embedded(embedder.name, embedder.embed_texts(texts), background)
 
 

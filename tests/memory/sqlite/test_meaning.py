@@ -381,8 +381,8 @@ def test_in_a_small_store_paraphrases_are_answers_and_nonsense_is_not(tmp_path: 
     }.items():
         assert contents(store.recall(question))[:1] == [fact]
         assert contents(store.recall(question, semantic=False)) == []
-    answered = [question for question in NONSENSE if store.recall(question)]
-    assert len(answered) <= 1  # a small model sees a meaning in some typing
+    for question in NONSENSE:
+        assert contents(store.recall(question)) == []
     store.close()
 
 
