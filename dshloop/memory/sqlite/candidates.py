@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dshloop.memory.sqlite.filters import where
@@ -43,7 +43,6 @@ _IN_PROJECT = "b.project = m.project AND b.kind = m.kind AND b.latest = 1"
 _BESIDE = f"""
     SELECT m.seq, ({_BEFORE}), ({_BEFORE} OFFSET 1), ({_AFTER})
     FROM json_each(?) AS j CROSS JOIN entries AS m ON m.seq = j.value
-    WHERE m.session
 """
 
 
@@ -72,18 +71,31 @@ def candidates(
     return found[:most]
 
 
-def beside(connection: sqlite3.Connection, seqs: Iterable[int]) -> dict[int, Beside]:
-    """Give the neighbours of entries."""
-    which = json.dumps(list(seqs))
-    rows = connection.execute(_BESIDE.format(same=_IN_SESSION) + " <> ''", (which,)).fetchall()
-    rows += connection.execute(_BESIDE.format(same=_IN_PROJECT) + " = ''", (which,)).fetchall()
-    return {
-        seq: Beside(
-            tuple(one for one in (near, far) if one is not None),
-            () if after is None else (after,),
-        )
-        for seq, near, far, after in rows
-    }
+def beside(connection: sqlite3.Connection, of: Iterable[Line]) -> dict[int, Beside]:
+    """Give the neighbours of lines, and as far as these tell, the neighbours of the neighbours."""
+    rows: list[tuple[int, int | None, int | None, int | None]] = []
+    here = list(of)
+    for same, condition in ((_IN_SESSION, "<> ''"), (_IN_PROJECT, "= ''")):
+        seqs = [line.seq for line in here if (line.session == "") == (condition == "= ''")]
+        if seqs:
+            rows += connection.execute(_BESIDE.format(same=same), (json.dumps(seqs),))
+    before: dict[int, tuple[int, ...]] = {}
+    after: dict[int, tuple[int, ...]] = {}
+    for seq, near, far, behind in rows:
+        before[seq] = _known(near, far)
+        after[seq] = _known(behind)
+        if behind is not None:
+            before.setdefault(behind, _known(seq, near))
+        if near is not None:
+            before.setdefault(near, _known(far))
+            after.setdefault(near, (seq,))
+        if near is not None and far is not None:
+            after.setdefault(far, (near,))
+    return {seq: Beside(before.get(seq, ()), after.get(seq, ())) for seq in {**before, **after}}
+
+
+def _known(*seqs: int | None) -> tuple[int, ...]:
+    return tuple(seq for seq in seqs if seq is not None)
 
 
 def lines(
@@ -94,22 +106,25 @@ def lines(
     fits, values = where(filters, now)
     visible, more = where(Filters(project=filters.project), now)
     rows = connection.execute(
-        f"SELECT {_LINE}, ({fits}) {_LINES} WHERE {visible}",
+        f"SELECT {_LINE}, ({fits}) AS fits {_LINES} WHERE {visible}",
         (*values, json.dumps(list(seqs)), *more),
     )
-    return [_line(row[:-1])._replace(fits=bool(row[-1])) for row in rows]
+    return [_line(row) for row in rows]
 
 
 def _lines(
     connection: sqlite3.Connection, seqs: Sequence[int], condition: str, values: Sequence[Any]
 ) -> list[Line]:
-    rows = connection.execute(f"SELECT {_LINE} {_LINES} {condition}", (json.dumps(seqs), *values))
+    rows = connection.execute(
+        f"SELECT {_LINE}, 1 AS fits {_LINES} {condition}", (json.dumps(seqs), *values)
+    )
     return [_line(row) for row in rows]
 
 
 def _line(row: Sequence[Any]) -> Line:
-    seq, *texts, manner, words, session, at, strength, project, agent = row
-    return Line(seq, texts, manner, words, session, at, strength, (project, agent))
+    seq, title, content, concepts, files, manner, words, session, at, strength, *scope, fits = row
+    texts = (title, content, concepts, files)
+    return Line(seq, texts, manner, words, session, at, strength, scope, fits)
 
 
 def _weights(terms: Iterable[Term]) -> dict[str, float]:
@@ -157,13 +172,3 @@ def _heaviest(connection: sqlite3.Connection, forms: Mapping[str, float]) -> sql
         "GROUP BY rowid ORDER BY 2 DESC, 1 DESC",
         values,
     )
-
-
-def neighbours_of(found: Mapping[int, Beside]) -> Iterator[int]:
-    """Yield every neighbour once."""
-    seen: set[int] = set()
-    for one in found.values():
-        for seq in (*one.before, *one.after):
-            if seq not in seen:
-                seen.add(seq)
-                yield seq

@@ -20,22 +20,26 @@ class Folded(NamedTuple):
     others: tuple[int, ...] = ()
 
 
-def folded(ranked: Iterable[Ranked]) -> list[Folded]:
-    """Put entries of one project and agent together that have the same words in the same order,
-    but for stop words. What differs in a number, a name or in who does what to whom stays apart.
+def folded(ranked: Iterable[Ranked], most: int) -> list[Folded]:
+    """Give the best entries; those of one project and agent that have the same words in the same
+    order, but for stop words, are one. What differs in a number, a name or in who does what to
+    whom stays apart.
     """
     groups: dict[object, list[Ranked]] = {}
     for one in ranked:
-        groups.setdefault(_said(one.line), []).append(one)
+        said = _said(one.line)
+        if said not in groups and len(groups) == most:
+            break
+        groups.setdefault(said, []).append(one)
     return [Folded(best, tuple(one.line.seq for one in rest)) for best, *rest in groups.values()]
 
 
 def _said(line: Line) -> object:
     texts = tuple(line.texts)
     if sum(map(len, texts)) > _LONGEST:
-        return line.scope, texts
+        return tuple(line.scope), texts
     stop = _stop_words()
-    return line.scope, *(
+    return tuple(line.scope), *(
         tuple(word for word in text.split(" ") if word not in stop) for text in texts
     )
 

@@ -11,9 +11,9 @@ values do as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from math import exp, log, prod
-from operator import mul
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -56,6 +56,8 @@ _HALF_LIFE = 30 * 86_400.0
 _STRENGTH = 0.03
 _STEEPNESS = 1.25
 
+FACTORS = ("recency", "strength", "question", "speaker")
+
 # A small store says little about which words are rare; so many unseen entries are added to it.
 _UNSEEN = 50.0
 
@@ -94,6 +96,21 @@ class Term(NamedTuple):
     others: tuple[tuple[str, float], ...] = ()
     date: Part | None = None
 
+    @property
+    def itself(self) -> Iterator[str]:
+        """The forms that are the word: whole and in parts."""
+        if self.exact is not None:
+            yield self.exact
+        for form, _ in self.parts:
+            yield form
+
+    @property
+    def forms(self) -> Iterator[str]:
+        """Every form that speaks for the word."""
+        yield from self.itself
+        for form, _ in self.others:
+            yield form
+
 
 class Line(NamedTuple):
     """An entry as ranking sees it; ``texts`` are the words of ``index.FIELDS``."""
@@ -105,27 +122,30 @@ class Line(NamedTuple):
     session: str
     at: float
     strength: float
-    scope: tuple[Any, Any] = ("", "")
+    scope: Sequence[Any] = ()
     """Its project and agent."""
     fits: bool = True
     """Whether it passes the filters, and not only stands beside something that does."""
 
 
 class Found(NamedTuple):
-    """What a line has of the question's words, in shares of what all of them are worth.
+    """What a line has of the question's words.
 
-    ``shares`` and ``counts``: how much of each word, and how often times that. ``own``: what that
-    is worth; ``covered``: the words' weight that is there at all. ``factor``: what is known of the
-    line besides its words (Ranking.factors).
+    ``has``: for each word that is there its number, how much of it, and how often times that.
+    ``own``: what that is worth; ``covered``: the words' weight that is there at all (both of 1).
+    ``factor``: what is known of the line besides its words, all ``FACTORS`` together.
     """
 
     line: Line
-    shares: Sequence[float]
-    counts: Sequence[float]
+    has: Sequence[tuple[int, float, float]]
     own: float
     covered: float
     factor: float
     asks: bool
+
+
+Near = Sequence[tuple[Found, float]]
+"""Lines around a line, and how much each counts."""
 
 
 class Beside(NamedTuple):
@@ -157,10 +177,12 @@ class Ranking:
         self._mean_words = max(corpus.mean_words, 1.0)
         possible = sum(term.weight for term in terms) or 1.0
         self._weights = [term.weight / possible for term in terms]
-        self._forms = list(dict.fromkeys(form for term in terms for form in _forms(term)))
+        self._terms_of: dict[str, list[int]] = {}
+        for at, term in enumerate(terms):
+            for form in dict.fromkeys(term.forms):
+                self._terms_of.setdefault(form, []).append(at)
         self._names = {term.exact for term in terms}
-        self._dated = any(term.date is not None for term in terms)
-        self._none = [0.0] * len(terms)
+        self._dated = [at for at, term in enumerate(terms) if term.date is not None]
         self._meant: dict[int, float] = {}
 
     def add(self, lines: Iterable[Line]) -> None:
@@ -179,125 +201,149 @@ class Ranking:
     def sessions(self) -> dict[str, float]:
         """Give what sessions are worth by the lines that have most of the question: what all
         others have of a common word says nothing."""
-        totals: dict[str, list[float]] = {}
+        totals: dict[str, dict[int, float]] = {}
         best = sorted(self.found.values(), key=lambda found: -found.own)
         for found in best[:_SPEAK_FOR_SESSION]:
             if found.line.session and found.own:
-                total = totals.setdefault(found.line.session, list(self._none))
-                for at, count in enumerate(found.counts):
-                    total[at] += count
+                total = totals.setdefault(found.line.session, {})
+                for at, _, count in found.has:
+                    total[at] = total.get(at, 0.0) + count
         return {
             session: _SESSION * self._saturated(total, _SATURATION)
             for session, total in totals.items()
         }
 
+    def best(self, sessions: Mapping[str, float], most: int) -> list[int]:
+        """Give the lines whose neighbours are worth a look, by seq, best first."""
+        found = [one for one in self.found.values() if one.line.fits]
+        return [
+            one.line.seq for one in nlargest(most, found, lambda one: self._alone(one, sessions))
+        ]
+
     def ranked(
         self, sessions: Mapping[str, float], beside: Mapping[int, Beside] = _NOTHING
     ) -> list[Ranked]:
-        """Order the lines that pass the filters, best first; equal ones newest first."""
-        ranked = [
-            Ranked(
-                found.line,
-                squeezed(
-                    sum(self.parts(found, sessions, beside)) * found.factor
-                    + self.meaning(found.line)
-                ),
-            )
-            for found in self.found.values()
-            if found.line.fits
-        ]
+        """Order the lines that pass the filters and have anything of the question, best first;
+        equal ones newest first."""
+        ranked = []
+        for seq, found in self.found.items():
+            if found.line.fits:
+                around = beside.get(seq)
+                near = () if around is None else self.neighbours(found.line, around)
+                if near:
+                    worth = sum(self._parts(found, near, sessions)) * found.factor
+                    total = worth + self._meant.get(seq, 0.0)
+                else:
+                    total = self._alone(found, sessions)
+                if total > 0:
+                    ranked.append(Ranked(found.line, squeezed(total)))
         ranked.sort(key=lambda one: (-one.score, -one.line.seq))
         return ranked
 
+    def _alone(self, found: Found, sessions: Mapping[str, float]) -> float:
+        worth = found.own * (1 + found.covered) + sessions.get(found.line.session, 0.0)
+        return worth * found.factor + self._meant.get(found.line.seq, 0.0)
+
     def parts(
-        self, found: Found, sessions: Mapping[str, float], beside: Mapping[int, Beside]
+        self, line: Line, sessions: Mapping[str, float], beside: Mapping[int, Beside]
     ) -> tuple[float, float, float, float]:
         """Give what a line's own words, those of its neighbours, having many of them at once and
         its session are worth. Every word of the question once, and nothing else, makes 0.8."""
-        near = self.neighbours(found.line, beside.get(found.line.seq))
-        context, covered = self._context(found, near) if near else (0.0, found.covered)
-        session = sessions.get(found.line.session, 0.0) if sessions else 0.0
+        near = self.neighbours(line, beside.get(line.seq))
+        return self._parts(self.found[line.seq], near, sessions)
+
+    def _parts(
+        self, found: Found, near: Near, sessions: Mapping[str, float]
+    ) -> tuple[float, float, float, float]:
+        counts: dict[int, float] = {}
+        for other, weight in near:
+            for at, _, count in other.has:
+                counts[at] = counts.get(at, 0.0) + weight * count
+        context = _CONTEXT * self._saturated(counts, _CONTEXT_SATURATION)
+        covered = self._covered(_together(found, near)) if near else found.covered
+        session = sessions.get(found.line.session, 0.0)
         return found.own, context, (found.own + context) * covered, session
 
     def answers(self, line: Line, beside: Mapping[int, Beside]) -> bool:
         """Tell whether a line has enough of the question to be shown unasked."""
         found = self.found[line.seq]
-        near = self.neighbours(line, beside.get(line.seq)) if line.session or found.own else []
-        shares = _together(found, near)
-        covered = sum(map(mul, self._weights, shares))
-        several = sum(share >= _HALF for share in shares) > 1
-        return covered >= (_LEAST if several else _HALF) or self.meaning(line) >= ANSWERS
+        near = self.neighbours(line, beside.get(line.seq)) if line.session or found.own else ()
+        together = _together(found, near)
+        several = sum(share >= _HALF for share in together.values()) > 1
+        least = _LEAST if several else _HALF
+        return self._covered(together) >= least or self.meaning(line) >= ANSWERS
 
-    def neighbours(self, line: Line, beside: Beside | None) -> list[tuple[Found, float]]:
+    def neighbours(self, line: Line, beside: Beside | None) -> Near:
         """Give the lines around a line that have a word asked for, and how much they count."""
         if beside is None:
-            return []
-        around = [*zip(beside.before, (_NEAR, _FAR), strict=False)]
-        around += [(seq, _NEAR) for seq in beside.after[:1]]
+            return ()
         near = []
-        for at, (seq, weight) in enumerate(around):
+        weight = _NEAR
+        for seq in beside.before:
             other = self.found.get(seq)
             if other is not None and other.own and _together_in_time(line, other.line):
-                asked = at == 0 and other.asks and bool(beside.before)
+                asked = weight == _NEAR and other.asks
                 near.append((other, _ASKED if asked else weight))
+            weight = _FAR
+        for seq in beside.after:
+            other = self.found.get(seq)
+            if other is not None and other.own and _together_in_time(line, other.line):
+                near.append((other, _NEAR))
         return near
 
-    def factors(self, line: Line) -> dict[str, float]:
-        """Give what is known of a line besides its words; 1 says nothing."""
+    def factors(self, line: Line) -> tuple[float, float, float, float]:
+        """Give what is known of a line besides its words (``FACTORS``); 1 says nothing."""
         age = max(self._now - line.at, 0.0) / _HALF_LIFE
-        factors = {
-            "recency": 1 + _RECENT * 2.0**-age,
-            "strength": 1 + _STRENGTH * (line.strength - 5.0) / 5.0,
-        }
-        if line.manner:
-            if line.manner.endswith(ASKS):
-                factors["question"] = _QUESTION
-            if any(padded(name) in self._names for name in line.manner.split(" ")):
-                factors["speaker"] = _SPEAKER
-        return factors
+        recency = 1 + _RECENT * 2.0**-age
+        strength = 1 + _STRENGTH * (line.strength - 5.0) / 5.0
+        if not line.manner:
+            return recency, strength, 1.0, 1.0
+        names = (padded(name) for name in line.manner.split(" "))
+        spoken = any(name in self._names for name in names)
+        asks = line.manner.endswith(ASKS)
+        return recency, strength, _QUESTION if asks else 1.0, _SPEAKER if spoken else 1.0
 
     def _look(self, line: Line) -> Found:
-        counts = occurrences(line.texts, self._forms)
-        asks, factor = line.manner.endswith(ASKS), prod(self.factors(line).values())
+        counts = occurrences(line.texts, self._terms_of)
+        factor, asks = prod(self.factors(line)), line.manner.endswith(ASKS)
         if not counts and not self._dated:
-            return Found(line, self._none, self._none, 0.0, 0.0, factor, asks)
+            return Found(line, (), 0.0, 0.0, factor, asks)
+        terms = {at for form in counts for at in self._terms_of[form]}
+        terms.update(self._dated)
         length = max(1.0, line.words / self._mean_words)
         steep = _SATURATION * (1 - _LENGTH + _LENGTH * length)
-        shares, often, own, covered = list(self._none), list(self._none), 0.0, 0.0
-        for at, term in enumerate(self.terms):
+        has, own, covered = [], 0.0, 0.0
+        for at in terms:
+            term = self.terms[at]
             share, count = held(term, counts)
             if term.date is not None and matches(term.date, line.at):
                 share, count = 1.0, count + _DATED
             if share:
                 weight = self._weights[at] * share
-                shares[at], often[at] = share, share * count
+                has.append((at, share, share * count))
                 own += weight * count / (count + steep)
                 covered += weight
-        return Found(line, shares, often, own, covered, factor, asks)
+        return Found(line, has, own, covered, factor, asks)
 
-    def _context(self, found: Found, near: Sequence[tuple[Found, float]]) -> tuple[float, float]:
-        """Give what the neighbours have, and how much of the question all have together."""
-        total = list(self._none)
-        for other, weight in near:
-            for at, count in enumerate(other.counts):
-                total[at] += weight * count
-        covered = sum(map(mul, self._weights, _together(found, near)))
-        return _CONTEXT * self._saturated(total, _CONTEXT_SATURATION), covered
+    def _saturated(self, counts: Mapping[int, float], steep: float) -> float:
+        return sum(self._weights[at] * count / (count + steep) for at, count in counts.items())
 
-    def _saturated(self, counts: Sequence[float], steep: float) -> float:
-        pairs = zip(self._weights, counts, strict=True)
-        return sum(weight * count / (count + steep) for weight, count in pairs if count)
+    def _covered(self, shares: Mapping[int, float]) -> float:
+        return sum(self._weights[at] * share for at, share in shares.items())
 
 
 def _together_in_time(line: Line, other: Line) -> bool:
     return bool(line.session) or abs(line.at - other.at) <= _MINUTES
 
 
-def _together(found: Found, near: Iterable[tuple[Found, float]]) -> Sequence[float]:
+def _together(found: Found, near: Near) -> dict[int, float]:
     """Give how much of each word a line and its neighbours have, the best of them."""
-    return [
-        max(shares) for shares in zip(found.shares, *(one.shares for one, _ in near), strict=True)
-    ]
+    shares = {at: share for at, share, _ in found.has}
+    for other, _ in near:
+        for at, share, _ in other.has:
+            if share > shares.get(at, 0.0):
+                shares[at] = share
+    return shares
 
 
 def squeezed(total: float) -> float:
@@ -337,10 +383,3 @@ def held(term: Term, counts: Mapping[str, float]) -> tuple[float, float]:
         if other in counts:
             return worth, counts[other]
     return 0.0, 0.0
-
-
-def _forms(term: Term) -> Iterable[str]:
-    if term.exact is not None:
-        yield term.exact
-    yield from (form for form, _ in term.parts)
-    yield from (form for form, _ in term.others)

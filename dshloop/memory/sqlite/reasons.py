@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dshloop.memory.sqlite.index import FIELDS
-from dshloop.memory.sqlite.rank import Beside, Found, Ranked, Ranking, Term
+from dshloop.memory.sqlite.rank import FACTORS, Beside, Ranked, Ranking, Term, padded
 from dshloop.memory.store import Why
 
 
@@ -13,57 +13,34 @@ def reasons(
     ranking: Ranking, one: Ranked, sessions: Mapping[str, float], beside: Mapping[int, Beside]
 ) -> Why:
     """Name what an entry has of the question, what it lacks, and what its score is made of."""
-    found = ranking.found[one.line.seq]
-    near = [other for other, _ in ranking.neighbours(one.line, beside.get(one.line.seq))]
-    here = _shown(ranking.terms, [found])
-    around = _shown(ranking.terms, near)
+    line = one.line
+    here = [ranking.terms[at] for at, _, _ in ranking.found[line.seq].has]
+    near = ranking.neighbours(line, beside.get(line.seq))
+    around = {ranking.terms[at].word.shown for other, _ in near for at, _, _ in other.has}
+    shown = {term.word.shown for term in here}
     asked = dict.fromkeys(term.word.shown for term in ranking.terms)
-    texts = [f" {text} " if text else "" for text in one.line.texts]
+    texts = [(name, padded(text)) for name, text in zip(FIELDS, line.texts, strict=True) if text]
+    factors = dict(zip(FACTORS, ranking.factors(line), strict=True))
+    parts = ranking.parts(line, sessions, beside)
     return Why(
-        words=tuple(shown for shown in asked if shown in here),
-        missing=tuple(shown for shown in asked if shown not in here and shown not in around),
-        fields=_fields(ranking.terms, texts),
-        prefixes=tuple(_stood_for(ranking.terms, texts)),
-        context=tuple(shown for shown in asked if shown in around and shown not in here),
-        parts=_shares(
-            ranking.parts(found, sessions, beside),
-            ranking.factors(one.line),
-            ranking.meaning(one.line),
-            one.score,
-        ),
+        words=tuple(word for word in asked if word in shown),
+        missing=tuple(word for word in asked if word not in shown and word not in around),
+        fields=tuple(name for name, text in texts if any(_in(text, term) for term in here)),
+        prefixes=tuple(term.word.shown for term in here if _stood_for(term, texts)),
+        context=tuple(word for word in asked if word in around and word not in shown),
+        parts=_shares(parts, factors, ranking.meaning(line), one.score),
     )
 
 
-def _shown(terms: Sequence[Term], lines: Iterable[Found]) -> set[str]:
-    return {
-        term.word.shown
-        for line in lines
-        for term, share in zip(terms, line.shares, strict=True)
-        if share
-    }
+def _in(text: str, term: Term) -> bool:
+    return any(form in text for form in term.forms)
 
 
-def _fields(terms: Sequence[Term], texts: Sequence[str]) -> tuple[str, ...]:
-    forms = [form for term in terms for form in _forms(term)]
-    named = zip(FIELDS, texts, strict=True)
-    return tuple(name for name, text in named if any(form in text for form in forms))
-
-
-def _stood_for(terms: Iterable[Term], texts: Sequence[str]) -> Iterable[str]:
-    """Yield the words that are there only by a synonym or by a longer word."""
-    for term in terms:
-        itself = ([] if term.exact is None else [term.exact]) + [form for form, _ in term.parts]
-        others = [form for form, _ in term.others]
-        if not any(form in text for text in texts for form in itself) and any(
-            form in text for text in texts for form in others
-        ):
-            yield term.word.shown
-
-
-def _forms(term: Term) -> Iterable[str]:
-    if term.exact is not None:
-        yield term.exact
-    yield from (form for form, _ in (*term.parts, *term.others))
+def _stood_for(term: Term, texts: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether a word is there only by a synonym or by a longer word."""
+    if not term.others or any(form in text for _, text in texts for form in term.itself):
+        return False
+    return any(form in text for _, text in texts for form, _ in term.others)
 
 
 def _shares(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from dshloop.memory.sqlite.candidates import beside, candidates, lines, neighbours_of
+from dshloop.memory.sqlite.candidates import beside, candidates, lines
 from dshloop.memory.sqlite.folding import folded
 from dshloop.memory.sqlite.fusion import NEAREST, Near
 from dshloop.memory.sqlite.lookup import load
@@ -16,9 +17,9 @@ from dshloop.memory.sqlite.terms import weighed
 from dshloop.memory.store import Filters, Hit, Why
 from dshloop.text import question
 
-CANDIDATES = 60
+CANDIDATES = 40
 """Entries that the index hands over for ranking."""
-_SURROUNDED = 30
+_SURROUNDED = 20
 """The best of them, whose neighbours are looked at."""
 _MOST_ROWS = 1 << 62  # SQLite's integers end a little later
 
@@ -30,12 +31,15 @@ class Answer(NamedTuple):
     ranking: Ranking
     sessions: Mapping[str, float]
     beside: Mapping[int, Beside]
+    considered: int
+    """How many of the best are looked at for an answer; further down there is none."""
 
-    def above(self, floor: float | None) -> list[Ranked]:
+    def above(self, floor: float | None) -> Iterator[Ranked]:
         """Give what is good enough to be shown, best first."""
         if floor is not None:
-            return [one for one in self.ranked if one.score >= floor]
-        return [one for one in self.ranked if self.ranking.answers(one.line, self.beside)]
+            return (one for one in self.ranked if one.score >= floor)
+        considered = islice(self.ranked, self.considered)
+        return (one for one in considered if self.ranking.answers(one.line, self.beside))
 
     def why(self, one: Ranked) -> Why:
         """Say why an entry was found."""
@@ -59,7 +63,7 @@ def recall(
     """
     last = min(offset + limit, _MOST_ROWS)
     answer = ranked(connection, query, filters, now, last, near)
-    best = folded(answer.above(floor))[offset:last]
+    best = folded(answer.above(floor), last)[offset:]
     seqs = [one.best.line.seq for one in best] + [seq for one in best for seq in one.others]
     entries = load(connection, seqs)
     return [
@@ -95,14 +99,10 @@ def ranked(
         ranking.measure(near.nearness(list(ranking.found)))
         surrounded += NEAREST // 2
     sessions = ranking.sessions()
-    first = ranking.ranked(sessions)
-    best = [one.line.seq for one in first[:surrounded]]
-    if not best:
-        return Answer(first, ranking, sessions, {})
-    around = beside(connection, best)
-    missing = [seq for seq in neighbours_of(around) if seq not in ranking.found]
+    best = ranking.best(sessions, surrounded)
+    around = beside(connection, [ranking.found[seq].line for seq in best])
+    missing = [seq for seq in around if seq not in ranking.found]
     ranking.add(lines(connection, missing, filters, now))
-    around.update(beside(connection, missing))
     if near is not None:
         ranking.measure(near.nearness(missing))
-    return Answer(ranking.ranked(sessions, around), ranking, sessions, around)
+    return Answer(ranking.ranked(sessions, around), ranking, sessions, around, 2 * surrounded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
@@ -24,10 +25,12 @@ _SHORTEST_PREFIX = 4
 _MOST_EXTENSIONS = 4
 """Longer words taken for one that begins them: those that most entries have."""
 _MOST_COMPARED = 256
-_RARE = 5
+_RARE = 2
 """A word that more entries have is no beginning of another."""
 
-_FREQUENCY = "SELECT doc FROM memory_words WHERE term = ?"
+_FREQUENCY = """
+    SELECT w.term, w.doc FROM json_each(?) AS j CROSS JOIN memory_words AS w ON w.term = j.value
+"""
 _EXTENSIONS = f"""
     SELECT term, doc FROM (
       SELECT term, doc FROM memory_words WHERE term > ? AND term < ? LIMIT {_MOST_COMPARED}
@@ -55,12 +58,7 @@ def weighed(
 
 
 def _frequency(connection: sqlite3.Connection, forms: Iterable[str]) -> dict[str, int]:
-    found = {}
-    for form in forms:
-        row = connection.execute(_FREQUENCY, (form,)).fetchone()
-        if row is not None:
-            found[form] = row[0]
-    return found
+    return dict(connection.execute(_FREQUENCY, (json.dumps(list(forms)),)))
 
 
 def _shortened(asked: Sequence[Word], frequency: Mapping[str, int]) -> Sequence[Word]:
@@ -74,7 +72,9 @@ def _shortened(asked: Sequence[Word], frequency: Mapping[str, int]) -> Sequence[
 def _synonyms(
     connection: sqlite3.Connection, word: Word, frequency: dict[str, int]
 ) -> list[tuple[str, float]]:
-    forms = synonyms().get(word.exact or "", ())
+    forms = synonyms().get(word.exact or "")
+    if forms is None:
+        return []
     known = _frequency(connection, forms)
     frequency.update(known)
     return [(form, _SYNONYM) for form in forms if form in known]
