@@ -11,6 +11,9 @@ from typing import Any
 from dshloop.transcripts.vocabulary import SURFACE_V0, V0, V0_TYPES, Event
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def new_header(
     session_id: str,
     *,
@@ -94,8 +97,9 @@ def lenient_line(value: Mapping[str, Any]) -> bytes:
 
 def _line(text: str) -> bytes:
     """Encode; line separators are escaped, since careless readers cut a line at them."""
-    if not text.isascii():
-        text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    if text.isascii():
+        return text.encode() + b"\n"
+    text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 

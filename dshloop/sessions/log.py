@@ -229,10 +229,10 @@ class SessionLog(EventList):
             raise
 
     def _write(self, data: bytes) -> None:
-        with writing(self.path):
-            try:
-                _write_all(self._file, data)
-            except BaseException:
+        try:
+            _write_all(self._file, data)
+        except BaseException:
+            with writing(self.path):
                 os.ftruncate(self._file, self._size)
                 os.lseek(self._file, self._size, os.SEEK_SET)
                 raise
@@ -306,6 +306,6 @@ def _keep_cut_lines(path: Path, descriptor: int, size: int) -> None:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, memoryview(data)[written:])
