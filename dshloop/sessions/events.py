@@ -10,7 +10,6 @@ from typing import Any
 
 from dshloop.transcripts.vocabulary import SURFACE_V0, V0, V0_TYPES, Event
 
-
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 

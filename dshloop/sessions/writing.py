@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any, BinaryIO
 from dshloop.errors import OutputExistsError
 from dshloop.files import shown, sync_folder, writing
 
+_DESCRIPTORS = "/proc/self/fd"
 _BATCH = 1 << 20  # bytes of text in one Zstandard frame
 
 
@@ -19,29 +21,50 @@ _BATCH = 1 << 20  # bytes of text in one Zstandard frame
 def new_log(path: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
     """Give a file to write to; it gets its name when the block ends without an error.
 
-    A name that ends in ``.zstd`` makes it Zstandard frames as DSH writes them, the first one with
+    Where the system can, it has no name until then, so that a killed process leaves nothing. A
+    name that ends in ``.zstd`` makes it Zstandard frames as DSH writes them, the first one with
     the first line alone. Raises OUTPUT_EXISTS, WRITE_FAILED.
     """
     if os.path.lexists(path):
         raise _exists(path)
-    draft = path.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}.tmp")
     with writing(path):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(draft, flags, mode)
+        descriptor, draft = _open_draft(path, mode)
     try:
-        with writing(path):
-            with os.fdopen(descriptor, "wb", _BATCH) as file:
-                target: Any = _Frames(file) if path.name.endswith(".zstd") else file
-                yield target
-                target.flush()
-                os.fsync(file.fileno())
+        with writing(path), os.fdopen(descriptor, "wb", _BATCH) as file:
+            target: Any = _Frames(file) if path.name.endswith(".zstd") else file
+            yield target
+            target.flush()
+            os.fsync(file.fileno())
             try:
-                name_once(draft, path)
+                _give_name(file.fileno(), draft, path)
             except FileExistsError:
                 raise _exists(path) from None
             sync_folder(path.parent)
     finally:
-        draft.unlink(missing_ok=True)
+        if draft is not None:
+            draft.unlink(missing_ok=True)
+
+
+def _open_draft(path: Path, mode: int) -> tuple[int, Path | None]:
+    """Open a file without a name in the folder of `path`, or one with a name of its own."""
+    nameless = getattr(os, "O_TMPFILE", None)
+    if nameless is not None and os.path.isdir(_DESCRIPTORS):  # noqa: PTH112
+        with contextlib.suppress(OSError):
+            return os.open(path.parent, nameless | os.O_WRONLY, mode), None
+    draft = path.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.open(draft, flags, mode), draft
+
+
+def _give_name(descriptor: int, draft: Path | None, path: Path) -> None:
+    if draft is not None:
+        name_once(draft, path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:  # with a folder given, the link to the file is followed
+        os.link(f"{_DESCRIPTORS}/{descriptor}", path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 class _Frames:

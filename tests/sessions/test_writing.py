@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from dshloop.errors import OutputExistsError
 from dshloop.sessions.writing import new_log
+
+
+@pytest.fixture(params=["nameless", "named"], autouse=True)
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that has files without a name, and one that hasn't."""
+    if request.param == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
 
 
 def test_a_failure_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
