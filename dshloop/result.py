@@ -82,8 +82,10 @@ class Stream(NamedTuple):
     """An answer that comes record by record (NDJSON with --json).
 
     ``records`` yields mappings with a ``type`` key and, last, one ``End``; ``text`` gives what
-    people see of a record (None: nothing), written without a line end of its own.
+    people see of a record (None: nothing), written without a line end of its own; ``aside`` gives
+    a notice, and is asked after ``text``.
     """
 
     records: Iterator[Mapping[str, Any] | End]
     text: Callable[[Mapping[str, Any]], str | None]
+    aside: Callable[[Mapping[str, Any]], str | None] = lambda _record: None

@@ -73,6 +73,9 @@ class Output:
             with _answering():
                 self.env.stdout.write(visible(text))
                 self.env.stdout.flush()
+        told = stream.aside(record)
+        if told is not None:
+            self._notices([told])
 
     def _end(self, end: End, seq: int) -> int:
         self._warnings(end.warnings)

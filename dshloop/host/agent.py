@@ -11,6 +11,7 @@ from dshloop.host.abort import DISPOSED, USER, AbortSignal, Cause
 from dshloop.host.approval import SERVICE as APPROVAL
 from dshloop.host.approval import Approval
 from dshloop.host.calling import call
+from dshloop.host.chunks import require_chunk
 from dshloop.host.hooks import Hooks
 from dshloop.host.inbox import Inbox, Target
 from dshloop.host.prompt import SystemPrompt
@@ -105,11 +106,19 @@ class Agent:
         surface_op: str | Mapping[str, Any] | None = None,
         sources: Sequence[int] | None = None,
     ) -> Event:
-        """Record one event of this agent and tell the listeners."""
+        """Record one event of this agent and tell the listeners.
+
+        Raises ValueError (ChunkError) or TypeError for what a log can't hold; nothing is recorded
+        then, and the log is as good as before.
+        """
+        if kind == "assistant/chunk":
+            require_chunk(data.get("chunk") if isinstance(data, Mapping) else None)
         try:
             event = self.session.append(
                 kind, data, surface_op=surface_op, sources=sources, later=not self._published
             )
+        except (TypeError, ValueError, RecursionError):  # the data's fault
+            raise
         except Exception as error:
             self.log_fault = error
             raise

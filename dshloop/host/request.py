@@ -9,6 +9,7 @@ from typing import Any
 
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
+from dshloop.host.calling import contained
 from dshloop.llm.messages import (
     Assembly,
     Chunk,
@@ -17,6 +18,9 @@ from dshloop.llm.messages import (
     assistant_message,
     failure,
 )
+
+MALFORMED = "MALFORMED_RESPONSE"
+_OVER: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +125,18 @@ class _Exchange:
     async def _take_all(self, stream: AsyncIterator[Chunk]) -> None:
         while True:
             try:
-                chunk = await anext(stream, None)
-            except Exception as error:  # the adapter's; what the log raises is not caught
+                chunk = await anext(stream, _OVER)
+            except BaseException as raised:  # the adapter's; what the log raises is not caught
+                error = contained(raised)
                 self.error = failure(str(error), getattr(error, "code", "UNKNOWN"))
                 return
-            if chunk is None:
+            if chunk is _OVER:
                 return
-            event = self.agent.append("assistant/chunk", {**self.place, "chunk": chunk})
+            try:
+                event = self.agent.append("assistant/chunk", {**self.place, "chunk": chunk})
+            except (TypeError, ValueError, RecursionError) as error:
+                self.error = failure(f"the model's answer is malformed: {error}", MALFORMED)
+                return
             self.chunks.append(event["seq"])
             self.assembly.add(chunk)
 

@@ -35,7 +35,7 @@ from dshloop.loops.binding import Binding
 from dshloop.loops.selection import Selection
 from dshloop.paths import Places
 from dshloop.runs.hints import mend
-from dshloop.runs.making import made
+from dshloop.runs.making import as_ours, made
 from dshloop.runs.models import ModelAsked, answering
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
@@ -140,10 +140,12 @@ class Conversation:
     def take(self) -> Sequence[Event]:
         """Give the new events, none when there are none yet.
 
-        Raises what broke the turn, such as a log that can't be written.
+        Raises what broke the turn, such as a log that can't be written; AGENT_FAILED for what an
+        engine raised.
         """
-        if self.agent.fault is not None:
-            raise self.agent.fault
+        fault = self.agent.fault
+        if fault is not None:
+            raise fault if isinstance(fault, OSError) else as_ours(fault, "running")
         events = self.agent.session.events[self._read :]
         self._read += len(events)
         return events

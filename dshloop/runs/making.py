@@ -7,6 +7,7 @@ from typing import Any
 
 from dshloop.errors import AgentFailedError, DriverContractError, DshloopError
 from dshloop.host.agent import Agent
+from dshloop.host.calling import ProcessExit
 from dshloop.host.engine import AgentHandle
 from dshloop.loops.names import is_object
 
@@ -44,9 +45,11 @@ def agent_in(handle: Any, session_id: str | None) -> AgentHandle:
     return AgentHandle(agent, dispose)
 
 
-def as_ours(fault: Exception) -> DshloopError:
-    """Give an error of ours for what making an agent raised."""
+def as_ours(fault: Exception, doing: str = "making") -> DshloopError:
+    """Give an error of ours for what making or running an agent raised."""
     if isinstance(fault, DshloopError):
         return fault
+    if isinstance(fault, ProcessExit):
+        return AgentFailedError(f"{doing} the agent raised {fault}", kind="ProcessExit")
     kind = type(fault).__name__
-    return AgentFailedError(f"making the agent raised {kind}: {fault}", kind=kind)
+    return AgentFailedError(f"{doing} the agent raised {kind}: {fault}", kind=kind)

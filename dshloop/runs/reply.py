@@ -10,11 +10,15 @@ from dshloop.transcripts.vocabulary import Event
 
 
 class Reply:
-    """Turns events into text; every answer ends with a line end, whatever becomes of it."""
+    """Turns events into text; every answer ends with a line end, whatever becomes of it.
+
+    What was said before a request failed stands on lines of its own; `notice_of` says so.
+    """
 
     def __init__(self) -> None:
         self._streamed = False
         self._midline = False
+        self._said_before: str | None = None
 
     def text_of(self, event: Event) -> str | None:
         """Give what an event adds to the text, None when nothing."""
@@ -22,13 +26,24 @@ class Reply:
         if kind == "assistant/chunk":
             return self._chunk(data["chunk"])
         if kind == "assistant/message":
-            text = "" if self._streamed else plain_text(data["message"].get("content"))
+            message = data.get("message")
+            whole = plain_text(message.get("content")) if isinstance(message, Mapping) else ""
+            text = "" if self._streamed else whole
             self._streamed = False
             return self._end_line(text)
+        if kind == "llm/retry" and self._streamed:
+            self._said_before = _why(data.get("failure"))
         if kind in ("step/end", "llm/retry"):  # an answer that is asked for again begins anew
             self._streamed = False
             return self._end_line("")
         return None
+
+    def notice_of(self, event: Event) -> str | None:
+        """Give what is to be told beside the text, after `text_of` of the same event."""
+        if event["type"] != "llm/retry" or self._said_before is None:
+            return None
+        why, self._said_before = self._said_before, None
+        return f"that answer broke off and doesn't count ({why}); it is asked for again"
 
     def _chunk(self, chunk: Mapping[str, Any]) -> str | None:
         if chunk["type"] != "text-delta" or not chunk["text"]:
@@ -41,6 +56,20 @@ class Reply:
         open_line = self._midline if not text else not text.endswith("\n")
         self._midline = False
         return (text + ("\n" if open_line else "")) or None
+
+
+def _why(failure: object) -> str:
+    message = failure.get("message") if isinstance(failure, Mapping) else None
+    return str(message or "no reason is known")
+
+
+def reason_of(end: Event) -> Mapping[str, Any]:
+    """Give the reason of a turn's end; an engine that gives none has failed to."""
+    reason = end["data"].get("reason") if isinstance(end["data"], Mapping) else None
+    if isinstance(reason, Mapping) and isinstance(reason.get("kind"), str):
+        return reason
+    said = failure("the driver ended the turn without a reason", "DRIVER_CONTRACT")
+    return {"kind": "error", "error": said}
 
 
 def failure_of(reason: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -10,7 +10,7 @@ from dshloop.errors import DshloopError, ExitCode
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running
-from dshloop.runs.reply import failure_of
+from dshloop.runs.reply import failure_of, reason_of
 from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
 
@@ -153,7 +153,7 @@ class _Tally:
 
     def see(self, event: Event) -> None:
         if event["type"] == "turn/end":
-            reason = event["data"]["reason"]
+            reason = reason_of(event)
             if reason["kind"] == "interrupted":  # a turn of an earlier life that was closed now
                 return
             self.turns += 1

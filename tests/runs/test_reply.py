@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dshloop.runs.reply import Reply, failure_text
+from dshloop.runs.reply import Reply, failure_of, failure_text
 
 
 def read(*events: tuple[str, Any]) -> str:
@@ -48,6 +48,34 @@ def test_an_answer_that_is_asked_for_again_begins_on_a_line_of_its_own() -> None
 def test_thinking_and_tools_are_not_the_reply() -> None:
     thought = {"chunk": {"type": "reasoning-delta", "index": 0, "text": "hm"}}
     assert read(("assistant/chunk", thought), ("tool/call", {}), END) == ""
+
+
+def test_what_a_failed_attempt_said_stands_apart() -> None:
+    retry = ("llm/retry", {"failure": {"message": "cut", "code": "TRANSPORT"}})
+    assert read(delta("gone"), retry, delta("Back."), message("Back."), END) == "gone\nBack.\n"
+    assert read(retry, delta("Back."), message("Back."), END) == "Back.\n"
+    reply = Reply()
+    told = []
+    for kind, data in (retry, delta("gone"), retry, retry):
+        reply.text_of({"type": kind, "data": data})
+        told.append(reply.notice_of({"type": kind, "data": data}))
+    assert told == [
+        None,
+        None,
+        "that answer broke off and doesn't count (cut); it is asked for again",
+        None,
+    ]
+
+
+def test_who_aborted_a_turn_is_its_failure_unless_a_person_did() -> None:
+    def aborted(**cause: str) -> Any:
+        return failure_of({"kind": "aborted", "reason": cause})
+
+    assert aborted(kind="user") is None
+    assert aborted(kind="hook", reason="too long") == {"message": "too long", "code": "ABORTED"}
+    assert aborted(kind="disposed")["message"] == "the turn was aborted: disposed"
+    assert failure_of({"kind": "error", "error": {"message": "no"}}) == {"message": "no"}
+    assert failure_of({"kind": "completed"}) is None
 
 
 def test_failures_in_one_line() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory
@@ -19,7 +19,7 @@ from dshloop.files import writing
 from dshloop.paths import private_folder
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running, interrupts
-from dshloop.runs.reply import Reply, failure_of, failure_text
+from dshloop.runs.reply import Reply, failure_of, failure_text, reason_of
 from dshloop.terminal import visible
 from dshloop.transcripts.vocabulary import Event
 
@@ -117,6 +117,8 @@ class _Talk:
                 self.conversation.say(prompt)
                 async for event in self.conversation.events():
                     self._write(reply.text_of(event) or "")
+                    told = reply.notice_of(event)
+                    self._write(f"[{told}]\n" if told else "")
                     self._turn_end(event)
             except DshloopError as error:
                 self._write(f"error: {error.message} ({error.code})\n")
@@ -124,7 +126,7 @@ class _Talk:
     def _turn_end(self, event: Event) -> None:
         if event["type"] != "turn/end":
             return
-        reason: dict[str, Any] = event["data"]["reason"]
+        reason = reason_of(event)
         if reason["kind"] == "interrupted":
             return
         self.turns += 1

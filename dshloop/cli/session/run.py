@@ -213,7 +213,10 @@ def _stream(records: Iterator[Record]) -> Stream:
     def text(record: Mapping[str, Any]) -> str | None:
         return reply.text_of(record["event"]) if record["type"] == "event" else None
 
-    return Stream(map(_record, records), text)
+    def aside(record: Mapping[str, Any]) -> str | None:
+        return reply.notice_of(record["event"]) if record["type"] == "event" else None
+
+    return Stream(map(_record, records), text, aside)
 
 
 def _record(record: Record) -> Mapping[str, Any] | End:
