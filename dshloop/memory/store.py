@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from dshloop.memory.entries import (
     KINDS,
@@ -173,9 +173,13 @@ class MemoryStore(Protocol):
     def name(self) -> str:
         """The name that ``--store`` takes."""
 
-    def remember(self, new: NewMemory, *, allow_secrets: bool = False) -> Remembered:
+    def remember(
+        self, new: NewMemory, *, allow_secrets: bool = False, renew: bool = False
+    ) -> Remembered:
         """Keep a memory; count it when the same text is there, supersede what it is nearly equal
-        to (same project and agent; never where a number, name or identifier differs)."""
+        to (same project and agent; never where a number, name or identifier differs).
+
+        ``renew`` makes the same text a new version of what is there instead of counting it."""
 
     def edit(
         self,
@@ -282,3 +286,24 @@ class MemoryStore(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections; closing twice is fine."""
+
+
+@runtime_checkable
+class DocumentStore(Protocol):
+    """What a store may offer besides: JSON values by kind and key, for what a peer's contract has
+    and entries have no place for (lessons, links to commits, relations).
+
+    They are durable as entries are, and neither recalled nor undone.
+    """
+
+    def documents(self, kind: str) -> Mapping[str, Any]:
+        """Give all values of a kind by their keys, in the order they were first stored."""
+
+    def document(self, kind: str, key: str) -> Any:
+        """Give one value, None when there is none."""
+
+    def keep_document(self, kind: str, key: str, value: Any) -> None:
+        """Store a value in the place of the one that has its kind and key."""
+
+    def drop_document(self, kind: str, key: str) -> bool:
+        """Take a value away; tell whether there was one."""

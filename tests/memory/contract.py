@@ -19,7 +19,7 @@ from dshloop.errors import (
     NothingToUndoError,
 )
 from dshloop.memory.entries import TYPES, Entry, NewMemory, NewObservation, NewSession
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import DocumentStore, Filters, MemoryStore
 from tests.memory import questions
 
 StoreFactory = Callable[[], MemoryStore]
@@ -179,6 +179,38 @@ def test_an_exact_repeat_is_counted_not_doubled(make_store: StoreFactory) -> Non
     assert again.memory.created_at == first.memory.created_at
     assert len(store.recall("deploy")) == len(store.recall("rhythm")) == 1
     assert store.stats().memories == 1
+
+
+def test_an_exact_repeat_becomes_a_version_where_that_is_asked_for(
+    make_store: StoreFactory,
+) -> None:
+    store = make_store()
+    first = store.remember(NewMemory("deploy on Fridays", "p"))
+    again = store.remember(NewMemory("deploy on Fridays", "p", type="workflow"), renew=True)
+    assert not again.merged
+    assert again.superseded is not None
+    assert again.superseded.id == again.memory.previous == first.memory.id
+    assert (again.memory.version, again.memory.type) == (2, "workflow")
+    assert not store.get(first.memory.id).latest  # type: ignore[union-attr]
+    assert [hit.entry.id for hit in store.recall("deploy")] == [again.memory.id]
+    assert [one.id for one in store.history(first.memory.id)] == [first.memory.id, again.memory.id]
+
+
+def test_documents_are_kept_by_kind_and_key(make_store: StoreFactory) -> None:
+    store = make_store()
+    assert isinstance(store, DocumentStore)
+    assert store.documents("lesson") == {}
+    assert store.document("lesson", "a") is None
+    assert not store.drop_document("lesson", "a")
+    store.keep_document("lesson", "b", {"n": 1})
+    store.keep_document("lesson", "a\ud800", ["x"])
+    store.keep_document("commit", "b", "other")
+    store.keep_document("lesson", "b", {"n": 2})
+    other = make_store()
+    assert list(other.documents("lesson").items()) == [("b", {"n": 2}), ("a\ud800", ["x"])]
+    assert other.document("commit", "b") == "other"
+    assert other.drop_document("lesson", "b")
+    assert list(store.documents("lesson")) == ["a\ud800"]
 
 
 def test_facts_that_differ_in_a_number_stay_two(make_store: StoreFactory) -> None:

@@ -80,19 +80,27 @@ def newcomer(new: NewMemory, now: float) -> Newcomer:
 
 
 def remember(
-    connection: sqlite3.Connection, operation: Operation, one: Newcomer, rarity: Rarity | None
+    connection: sqlite3.Connection,
+    operation: Operation,
+    one: Newcomer,
+    rarity: Rarity | None,
+    *,
+    renew: bool = False,
 ) -> Remembered:
     """Store a memory, findable; or count it where the same text is there.
 
-    Without ``rarity`` near-equal memories are not looked for.
+    Without ``rarity`` near-equal memories are not looked for. With ``renew`` the same text is
+    superseded.
     """
     same = write.repeated(connection, one.digest, one.memory.created_at)
-    if same is not None and isinstance(same.entry, Memory):
+    if same is not None and isinstance(same.entry, Memory) and not renew:
         counted = write.merged(same.entry, one.new, one.memory)
         operation.merged(same.entry)
         write.update(connection, same.seq, counted)
         return Remembered(counted, merged=True)
-    old, similar = (None, None) if rarity is None else _nearest(connection, one, rarity)
+    old, similar = same, None
+    if old is None and rarity is not None:
+        old, similar = _nearest(connection, one, rarity)
     if old is not None and isinstance(old.entry, Memory):
         memory = one.memory._replace(version=old.entry.version + 1, previous=old.entry.id)
         before = add_version(connection, operation, old, memory, one.indexed)

@@ -202,6 +202,20 @@ _VECTORS = (
     """,
 )
 
+# See documents.py.
+_DOCUMENTS = (
+    """
+    CREATE TABLE documents (
+      number INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL,
+      key TEXT NOT NULL,
+      value TEXT NOT NULL,
+      updated_at REAL NOT NULL,
+      UNIQUE (kind, key)
+    )
+    """,
+)
+
 Step = str | Callable[[sqlite3.Connection], None]
 
 # What the index keeps of an entry was changed too.
@@ -209,5 +223,6 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     _FIRST,
     (*_ENTRIES_OF_BOTH_KINDS, reindex_all),
     _VECTORS,
+    _DOCUMENTS,
 )
 """Each a sequence of statements, or functions that take the connection, run in one transaction."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
 from dshloop.memory.clean import clean_edit, clean_memory, clean_observation
@@ -21,6 +21,7 @@ from dshloop.memory.entries import (
     Session,
 )
 from dshloop.memory.sqlite import (
+    documents,
     forgetting,
     history,
     lookup,
@@ -86,11 +87,13 @@ class SqliteStore:
 
     # Writing
 
-    def remember(self, new: NewMemory, *, allow_secrets: bool = False) -> Remembered:
+    def remember(
+        self, new: NewMemory, *, allow_secrets: bool = False, renew: bool = False
+    ) -> Remembered:
         one, redacted = self._newcomer(new, allow_secrets=allow_secrets)
         written = self._embedded(lambda: one.memory)
         with self._changing("remember") as (connection, operation):
-            done = remember_.remember(connection, operation, one, self._rarity)
+            done = remember_.remember(connection, operation, one, self._rarity, renew=renew)
             self._meaning.write(connection, written, [done.memory])
         return done._replace(redacted=redacted)
 
@@ -292,6 +295,24 @@ class SqliteStore:
             if connection is None:
                 return ()
             return sessions.newest(connection, project, agent, limit, offset, oldest_first)
+
+    def documents(self, kind: str) -> Mapping[str, Any]:
+        with self._database.reading() as connection:
+            return {} if connection is None else documents.every(connection, kind)
+
+    def document(self, kind: str, key: str) -> Any:
+        with self._database.reading() as connection:
+            return None if connection is None else documents.get(connection, kind, key)
+
+    def keep_document(self, kind: str, key: str, value: Any) -> None:
+        with self._database.writing() as connection:
+            documents.keep(connection, kind, key, value, self._clock())
+
+    def drop_document(self, kind: str, key: str) -> bool:
+        if self.document(kind, key) is None:
+            return False
+        with self._database.writing() as connection:
+            return documents.drop(connection, kind, key)
 
     def stats(self) -> Stats:
         with self._database.reading() as connection:
