@@ -46,6 +46,10 @@ class Binding:
         """Give the value of ``agentLoopDock``."""
         return {"loop": self.loop, **({"driver": self.driver} if self.driver else {})}
 
+    def __str__(self) -> str:
+        """Give it as a message has it: ``LOOP on DRIVER``."""
+        return self.loop if self.driver is None else f"{self.loop} on {self.driver}"
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:

@@ -18,7 +18,7 @@ from dshloop.errors import (
     MissingDriverError,
     UnknownLoopError,
 )
-from dshloop.loops.binding import Binding, read_binding
+from dshloop.loops.binding import Binding
 from dshloop.loops.config import AgentEntry
 from dshloop.loops.missing import Missing
 from dshloop.loops.names import listed
@@ -26,7 +26,7 @@ from dshloop.loops.waiting import ConfiguredAgent, WaitingAgents
 from dshloop.paths import Places
 from dshloop.runs.hints import mend
 from dshloop.runs.interrupts import Running
-from dshloop.runs.making import agent_in, as_ours
+from dshloop.runs.making import agent_in, as_ours, require_bound
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.stored import StoredSessions
@@ -168,11 +168,12 @@ async def _told(agent: ConfiguredAgent, process: Process, rows: ProfileRows) -> 
     fault = agent.fault
     if fault is None:
         try:
-            session = agent_in(agent.handle, agent.session).agent.session
+            made = agent_in(agent.handle, agent.session).agent
+            bound, session = require_bound(made), made.session
             if not session.resumed:
                 session.keep()
             state: State = "resumed" if session.resumed else "started"
-            return StartedAgent(entry, state, since, agent.session, read_binding(session.events))
+            return StartedAgent(entry, state, since, agent.session, bound)
         except Exception as error:
             fault = error
     return StartedAgent(entry, "failed", since, agent.session, fault=as_ours(fault))

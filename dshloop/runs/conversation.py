@@ -205,10 +205,9 @@ class _Opening:
             self.process.presets.rows(self.options.preset)
             meta["agentPreset"] = self.options.preset
         asked = {"sessionId": session_id, "meta": meta, **self._asked(choice)}
-        asked |= self._answered(self.process.dock.select_create(asked), choice, ())
-        return self._routed(
-            await made(self.process.host.agent_service.create(asked), session_id), choice
-        )
+        bound, more = self._answered(self.process.dock.select_create(asked), choice, ())
+        create = self.process.host.agent_service.create
+        return self._routed(await made(create({**asked, **more}), session_id, bound), choice)
 
     async def resume(self, _clock: Clock) -> AgentHandle:
         """Make an agent that goes on with a stored session."""
@@ -219,10 +218,9 @@ class _Opening:
         recorded = await dock.recorded(log.header.id)
         choice = typed or _as_before(recorded.binding, log.events)
         asked = {"resumeSessionId": log.header.id, **self._asked(typed)}
-        asked |= self._answered(dock.select_resume(asked, recorded), choice, log.events)
-        return self._routed(
-            await made(self.process.host.agent_service.resume(asked), log.header.id), choice
-        )
+        bound, more = self._answered(dock.select_resume(asked, recorded), choice, log.events)
+        resume = self.process.host.agent_service.resume
+        return self._routed(await made(resume({**asked, **more}), log.header.id, bound), choice)
 
     def _log(self, name: str) -> SessionLog:
         """Open the session, or a new one in the place of one that can't be read, if forced."""
@@ -251,9 +249,9 @@ class _Opening:
 
     def _answered(
         self, selection: Selection, choice: Choice | None, events: Sequence[Event]
-    ) -> dict[str, Any]:
-        """Give the ``agentOptions`` of who answers; refuse, before anything is written, an engine
-        that has no model to ask.
+    ) -> tuple[Binding, dict[str, Any]]:
+        """Give what will run, and the ``agentOptions`` of who answers; refuse, before anything is
+        written, an engine that has no model to ask.
 
         Raises DRIVER_UNAVAILABLE, what the dock raises, what choosing a model raises, and why a
         registered loop or driver can't be loaded.
@@ -268,14 +266,14 @@ class _Opening:
         asked = self.options.model
         if resolved.driver == FAKE or (choice is not None and choice.provider is not None):
             asked.require_nothing(self.options.driver or FAKE)
-            return {}
+            return resolved.binding, {}
         given: dict[str, Any] | None = asked.options
         if resolved.driver == DEFAULT:
             process, pin = self.process, resolved.loop.pin
             given = answering(asked, pin, events, process.host.adapters, process.providers)
         if given is None:
             raise unavailable(DEFAULT)
-        return {"agentOptions": given} if given else {}
+        return resolved.binding, {"agentOptions": given} if given else {}
 
     @staticmethod
     def _routed(handle: AgentHandle, choice: Choice | None) -> AgentHandle:

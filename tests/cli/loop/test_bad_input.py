@@ -178,3 +178,42 @@ strategy = {"kind": "strategy", "setup": setup}
     assert (refused.code, refused.error["code"]) == (1, "AGENT_FAILED")
     assert "not this one" in refused.error["message"]
     assert dshloop("session", "show", "refused").code == 3
+
+
+WITHOUT_SETUP = """
+async def create_agent(owner, options):
+    return await good.create_agent(owner, {**options, "setup": None})
+driver = {"createAgent": create_agent, "resume": good.resume}
+"""
+OTHER_BINDING = """
+def setup(agent):
+    agent.append("agent-preset/selected", {"agentLoopDock": {"loop": "standard"}})
+strategy = {"kind": "strategy", "setup": setup}
+"""
+UNKNOWN_EVENT = """
+def setup(agent): agent.append("mine/happened", {})
+strategy = {"kind": "strategy", "setup": setup}
+"""
+NO_JSON = UNKNOWN_EVENT.replace('"mine/happened", {}', '"todo/write", {"todos": [object()]}')
+
+
+@pytest.mark.parametrize(
+    ("text", "driver", "code", "said"),
+    [
+        (WITHOUT_SETUP, "mine", "DRIVER_CONTRACT", "its setup was not run"),
+        (OTHER_BINDING, "fake", "DRIVER_CONTRACT", "its setup bound it to standard"),
+        (UNKNOWN_EVENT, "fake", "AGENT_FAILED", "mine/happened is no event type"),
+        (NO_JSON, "fake", "AGENT_FAILED", "not JSON serializable"),
+    ],
+)
+def test_what_a_session_records_is_the_docks_alone(
+    docked: Path, tmp_path: Path, text: str, driver: str, code: str, said: str
+) -> None:
+    change(tmp_path, GOOD + text)
+    loops = "loops: {own: cli_changing:strategy}\ndrivers: {mine: cli_changing:driver}\n"
+    (docked.parent / "loops.yml").write_text(loops)
+    words = ("--loop", "own", "--driver", driver, "--session-id", "s", "--json")
+    ran = dshloop("session", "run", "hi", *words)
+    assert (ran.code, ran.out, ran.error["code"]) == (1, "", code)
+    assert said in ran.error["message"]
+    assert dshloop("session", "show", "s").code == 3
