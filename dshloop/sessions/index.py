@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dshloop.paths import private_folder
 from dshloop.sessions.catalog import Entry, Summary
 from dshloop.transcripts.header import read_header
+
+if TYPE_CHECKING:
+    import sqlite3  # loaded when a database is opened
 
 VERSION = 1
 KEPT_EVENT = "agent-preset/selected"
@@ -61,6 +63,8 @@ class SessionIndex:
 
         One that is damaged is made anew and tried once more.
         """
+        import sqlite3
+
         for again in (True, False):
             try:
                 return work(self._open())
@@ -92,6 +96,8 @@ class SessionIndex:
     # --- the file ------------------------------------------------------------------------------
 
     def _open(self) -> sqlite3.Connection:
+        import sqlite3
+
         if self._connection is None:
             private_folder(self.path.parent)
             made = not self.exists
@@ -127,6 +133,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _require_schema(connection: sqlite3.Connection) -> None:
+    import sqlite3
+
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == VERSION:
         return

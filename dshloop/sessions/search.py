@@ -7,11 +7,10 @@ is otherwise new is indexed anew, and what is gone is forgotten.
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import DshloopError, SearchFailedError
 from dshloop.files import shown
@@ -23,6 +22,9 @@ from dshloop.text import Word, question, words
 from dshloop.times import iso_time
 from dshloop.transcripts.scan import open_scan
 from dshloop.transcripts.vocabulary import Event
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _LONGEST = {"tool": 20_000}  # characters of a passage that are indexed
 _LONGEST_OTHER = 200_000
