@@ -27,7 +27,7 @@ from dshloop.text import Word
 # worth as much as the rarest, so a question about something unknown finds nothing.
 _LEAST = 0.3
 _HALF = 0.5 - 1e-9
-_TRACE = 0.02
+_TRACE = 0.01
 """What an entry without a session must have itself, before its neighbours may speak for it."""
 
 FIELD_WEIGHTS = (1.5, 1.0, 1.5, 1.0)
@@ -269,7 +269,11 @@ class Ranking:
     def answers(self, line: Line, beside: Mapping[int, Beside]) -> bool:
         """Tell whether a line has enough of the question to be shown unasked."""
         found = self.found[line.seq]
-        near = self.neighbours(line, beside.get(line.seq)) if line.session or found.covered >= _TRACE else ()
+        near = (
+            self.neighbours(line, beside.get(line.seq))
+            if line.session or found.covered >= _TRACE
+            else ()
+        )
         together = _together(found, near)
         several = sum(share >= _HALF for share in together.values()) > 1
         least = _LEAST if several else _HALF
