@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -88,6 +89,14 @@ def observation_digest(session: str, key: str) -> bytes:
 def digest_of(entry: Memory) -> bytes:
     """Give a stored memory's digest."""
     return memory_digest(entry.project, entry.agent, entry.content)
+
+
+def renew_digests(connection: sqlite3.Connection) -> None:
+    """Make the digests of memories as `memory_digest` makes them (the first schema had others)."""
+    rows = connection.execute("SELECT seq, project, agent, content FROM entries ORDER BY seq")
+    for seq, project, agent, content in rows:
+        digest = memory_digest(unpacked(project), unpacked(agent), unpacked(content))
+        connection.execute("UPDATE entries SET digest = ? WHERE seq = ?", (digest, seq))
 
 
 def _memory_row(memory: Memory) -> tuple[Any, ...]:

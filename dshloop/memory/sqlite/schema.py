@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Callable
 
 from dshloop.memory.sqlite.index import reindex_all
+from dshloop.memory.sqlite.rows import renew_digests
 
 APPLICATION_ID = 0x6473686C
 """``dshl``: tells our databases from others."""
@@ -221,7 +222,7 @@ Step = str | Callable[[sqlite3.Connection], None]
 # What the index keeps of an entry was changed too.
 MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     _FIRST,
-    (*_ENTRIES_OF_BOTH_KINDS, reindex_all),
+    (*_ENTRIES_OF_BOTH_KINDS, renew_digests, reindex_all),
     _VECTORS,
     _DOCUMENTS,
 )
