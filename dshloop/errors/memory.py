@@ -56,7 +56,10 @@ class StoreCorruptError(FailedError):
     """The memory database is damaged or is no database of dshloop; details give its path."""
 
     code = "STORE_CORRUPT"
-    hint = "Move the file aside or restore a copy of it; it was left as it is."
+    hint = (
+        "`dshloop memory check --salvage NEWFILE` gets out what is whole; "
+        "`dshloop memory backup --restore FILE` brings a backup back."
+    )
 
 
 class StoreBusyError(RefusedError):

@@ -14,6 +14,7 @@ from dshloop.memory.sqlite.connect import (
     explained,
     open_for_reading,
     open_for_writing,
+    patiently,
     transaction,
 )
 from dshloop.paths import private_folder
@@ -66,6 +67,26 @@ class Database:
                 return
             with transaction(connection, self.path):
                 yield connection
+
+    @contextmanager
+    def trying(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection inside a transaction that is always rolled back."""
+        with explained(self.path):
+            connection = self._open_writable()
+            patiently(lambda: connection.execute("BEGIN IMMEDIATE"), self.path)
+            try:
+                yield connection
+            finally:
+                _roll_back(connection)
+
+    def raw(self) -> sqlite3.Connection:
+        """Open the file for writing as it is, whatever its schema; the caller closes it."""
+        if self._readonly:
+            raise StoreReadOnlyError(
+                f"{shown(self.path)} was opened for reading only", path=shown(self.path)
+            )
+        private_folder(self.path.parent)
+        return open_for_writing(self.path)
 
     def scrub(self) -> None:
         """Move what was deleted out of the log file, where copies of it may stand."""

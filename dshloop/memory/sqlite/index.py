@@ -24,18 +24,24 @@ ASKS = "?"
 # Every word is one token of ours: nothing but blanks separates. No positions and no sizes are kept,
 # nothing asks for them: a third less to write, and common words are read faster.
 _CREATE = f"""
-    CREATE VIRTUAL TABLE memory_index USING fts5 (
+    CREATE VIRTUAL TABLE {{name}} USING fts5 (
       {", ".join(FIELDS)}, manner UNINDEXED,
       tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* C*'",
       detail = column, columnsize = 0
     )
 """
 _WORDS = "CREATE VIRTUAL TABLE memory_words USING fts5vocab (memory_index, row)"
+# What FTS5 writes into its own tables when they are new.
+_EMPTIED = (
+    "DELETE FROM memory_index_data",
+    "INSERT INTO memory_index_data (id, block) VALUES (1, x''), (10, x'00000000000000')",
+    "INSERT OR REPLACE INTO memory_index_config (k, v) VALUES ('version', 4)",
+)
 _CONTENT = FIELDS.index("content")
 _INSERT = (
-    f"INSERT INTO memory_index (rowid, {', '.join(FIELDS)}, manner) "
-    f"VALUES (?{', ?' * len(FIELDS)}, ?)"
+    f"INSERT INTO {{name}} (rowid, {', '.join(FIELDS)}, manner) VALUES (?{', ?' * len(FIELDS)}, ?)"
 )
+_ADD = _INSERT.format(name="memory_index")
 _MOST_SPEAKER = 40  # characters before a colon that can be a name
 _MOST_NOTE = 400  # characters of a note in brackets at the end
 
@@ -76,7 +82,30 @@ def create(connection: sqlite3.Connection) -> None:
     """Make an empty index, in place of one that is there."""
     connection.execute("DROP TABLE IF EXISTS memory_words")
     connection.execute("DROP TABLE IF EXISTS memory_index")
-    connection.execute(_CREATE)
+    create_beside(connection, "memory_index")
+    connection.execute(_WORDS)
+
+
+def create_beside(connection: sqlite3.Connection, name: str) -> None:
+    """Make an empty index of another name, to be filled while the first is used."""
+    connection.execute(statement(name))
+
+
+def statement(name: str) -> str:
+    """Give the statement that makes an index."""
+    return _CREATE.format(name=name)
+
+
+def replace_by(connection: sqlite3.Connection, name: str) -> None:
+    """Put an index of another name in the place of the first."""
+    connection.execute("DROP TABLE IF EXISTS memory_words")
+    try:
+        connection.execute("DROP TABLE IF EXISTS memory_index")
+    except sqlite3.DatabaseError:  # one that is damaged can't even be opened to be dropped
+        for statement_ in _EMPTIED:
+            connection.execute(statement_)
+        connection.execute("DROP TABLE memory_index")
+    connection.execute(f"ALTER TABLE {name} RENAME TO memory_index")
     connection.execute(_WORDS)
 
 
@@ -96,9 +125,11 @@ def reindex_all(connection: sqlite3.Connection) -> None:
             connection.execute("UPDATE entries SET words = ? WHERE seq = ?", values)
 
 
-def add(connection: sqlite3.Connection, seq: int, indexed: Indexed) -> None:
-    """Make an entry findable."""
-    connection.execute(_INSERT, (seq, *indexed))
+def add(
+    connection: sqlite3.Connection, seq: int, indexed: Indexed, name: str | None = None
+) -> None:
+    """Make an entry findable; ``name`` is an index beside the first."""
+    connection.execute(_INSERT.format(name=name) if name else _ADD, (seq, *indexed))
 
 
 def drop(connection: sqlite3.Connection, seq: int) -> None:

@@ -52,15 +52,20 @@ def migrate(connection: sqlite3.Connection, path: Path) -> Path | None:
         version = version_of(connection, path)
         if 0 < version < len(MIGRATIONS):
             copy = _copy(path, version)
-        for number in range(version, len(MIGRATIONS)):
-            for step in MIGRATIONS[number]:
-                if isinstance(step, str):
-                    connection.execute(step)
-                else:
-                    step(connection)
-            connection.execute(f"PRAGMA user_version = {number + 1}")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        run(connection, range(version, len(MIGRATIONS)))
     return copy
+
+
+def run(connection: sqlite3.Connection, numbers: range) -> None:
+    """Run migrations inside a transaction."""
+    for number in numbers:
+        for step in MIGRATIONS[number]:
+            if isinstance(step, str):
+                connection.execute(step)
+            else:
+                step(connection)
+        connection.execute(f"PRAGMA user_version = {number + 1}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 def known() -> int:
