@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,15 @@ _SENSE = 3.0
 _SAMPLE = 2_000
 _CENTRE_HOLDS = 500
 _AT_ONCE = 8_192
+
+
+class Usual(NamedTuple):
+    """What is usual for a question: the mean cosine and its standard deviation over all vectors;
+    ``chance`` in such deviations."""
+
+    mean: float
+    deviation: float
+    chance: float
 
 
 class VectorIndex:
@@ -153,16 +162,6 @@ class VectorIndex:
         own = math.guessed(self._signs, question)
         return math.with_neighbours(own, np.arange(len(self)), self._before, self._after)
 
-    def chance(self, question: Vector) -> float:
-        """Give how near the nearest entry is when none answers: more for what is no question."""
-        nonsense = float(self._deviations(self._nonsense @ question, question).max())
-        return by_chance(len(self)) + max(nonsense - _SENSE, 0.0)
-
-    def _deviations(self, near: Floats, question: Vector) -> Floats:
-        """Turn cosines with a question into standard deviations of what is usual for it."""
-        usual = self._usual @ question
-        return np.asarray((near - usual.mean()) / max(float(usual.std()), 1e-6), np.float32)
-
     def seqs_of(self, rows: Rows) -> Rows:
         """Give the entries' numbers."""
         return np.asarray(self._seqs[rows])
@@ -173,7 +172,17 @@ class VectorIndex:
         rows = self._by_seq[np.minimum(places, len(self) - 1)]
         return np.asarray(rows[self._seqs[rows] == seqs])
 
-    def measured(self, connection: sqlite3.Connection, question: Vector, rows: Rows) -> Floats:
+    def usual(self, question: Vector) -> Usual:
+        """Give what is usual for a question, and how near the nearest entry is by chance: nearer
+        when it is no question."""
+        near = self._usual @ question
+        mean, deviation = float(near.mean()), max(float(near.std()), 1e-6)
+        nonsense = (float((self._nonsense @ question).max()) - mean) / deviation
+        return Usual(mean, deviation, by_chance(len(self)) + max(nonsense - _SENSE, 0.0))
+
+    def measured(
+        self, connection: sqlite3.Connection, question: Vector, usual: Usual, rows: Rows
+    ) -> Floats:
         """Give the nearness of rows, NaN where the vector is gone."""
         beside = self._before[rows]
         needed = np.unique(np.concatenate([rows, beside, self._before[beside], self._after[rows]]))
@@ -181,8 +190,8 @@ class VectorIndex:
         found, vectors = self._vectors(connection, numbers)
         own = np.full(len(self), np.nan, np.float32)
         near = math.unit(vectors - self._centre) @ question
-        own[needed[np.isin(numbers, found)]] = self._deviations(near, question)
-        return math.with_neighbours(own, rows, self._before, self._after)
+        own[needed[np.isin(numbers, found)]] = (near - usual.mean) / usual.deviation
+        return math.with_neighbours(own, rows, self._before, self._after) - np.float32(usual.chance)
 
     def _vectors(self, connection: sqlite3.Connection, numbers: Rows) -> tuple[Rows, Floats]:
         """Read vectors by number, in order; some may be gone."""
@@ -210,13 +219,14 @@ class Asked:
         self._index = index
         self._connection = connection
         self._question = question
+        self._usual = index.usual(question)
         self._filters = filters
         self._now = now
 
     def nearest(self, wanted: int) -> list[int]:
         """Give the entries nearest in meaning that pass the filters, by number, nearest first."""
         rows = self._chosen(_GUESSED * wanted)  # a guess may be off: more are measured
-        values = self._index.measured(self._connection, self._question, rows)
+        values = self._measured(rows)
         order = np.argsort(-values, kind="stable")  # NaN, whose vector is gone, comes last
         kept = order[~np.isnan(values[order])]
         return [int(seq) for seq in self._index.seqs_of(rows[kept[:wanted]])]
@@ -224,11 +234,13 @@ class Asked:
     def nearness(self, seqs: Sequence[int]) -> dict[int, float]:
         """Give how near entries are (fusion.Near); those without a vector are left out."""
         rows = self._index.rows_of(np.array(seqs, np.int64))
-        values = self._index.measured(self._connection, self._question, rows)
-        values -= np.float32(self._index.chance(self._question))
+        values = self._measured(rows)
         numbers = self._index.seqs_of(rows)
         known = ~np.isnan(values)
         return dict(zip(numbers[known].tolist(), values[known].tolist(), strict=True))
+
+    def _measured(self, rows: Rows) -> Floats:
+        return self._index.measured(self._connection, self._question, self._usual, rows)
 
     def _chosen(self, wanted: int) -> Rows:
         """Give the rows of the best guesses that pass the filters."""
