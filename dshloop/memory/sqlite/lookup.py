@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
@@ -107,7 +107,8 @@ def around(
     if one.entry.session:
         beside, values = "m.session = ?", [packed(one.entry.session)]
     else:
-        beside = "m.session = '' AND m.project = ? AND m.agent = ?"
+        # All observations have a session; the kind leads to an index.
+        beside = "m.session = '' AND m.kind = 'memory' AND m.project = ? AND m.agent = ?"
         values = [packed(one.entry.project), packed(one.entry.agent or "")]
     query = f"SELECT {_ENTRY} FROM entries AS m WHERE {beside} AND m.latest = 1 AND {LIVE} AND "
     earlier = connection.execute(
@@ -132,14 +133,14 @@ def load(connection: sqlite3.Connection, seqs: Sequence[int]) -> dict[int, Entry
     return {found[0]: entry_of(found[1:]) for found in rows}
 
 
-def counts(connection: sqlite3.Connection, column: str, now: float) -> Mapping[str, int]:
-    """Count latest memories by ``project`` or ``type``, most first."""
+def counts(connection: sqlite3.Connection, now: float) -> list[tuple[str, str, int]]:
+    """Count latest memories by project and type."""
     rows = connection.execute(
-        f"SELECT {column}, count(*) FROM entries AS m "
-        f"WHERE m.kind = 'memory' AND m.latest = 1 AND {LIVE} GROUP BY 1 ORDER BY 2 DESC, 1",
+        "SELECT project, type, count(*) FROM entries AS m "
+        f"WHERE m.kind = 'memory' AND m.latest = 1 AND {LIVE} GROUP BY 1, 2",
         (now,),
     )
-    return {unpacked(name): number for name, number in rows}
+    return [(unpacked(project), type_, number) for project, type_, number in rows]
 
 
 def row(found: Sequence[Any]) -> Row:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
-from dshloop.memory.entries import MEMORY, OBSERVATION
-from dshloop.memory.sqlite.lookup import count, counts
-from dshloop.memory.store import Filters, Stats
+from dshloop.memory.sqlite.lookup import counts
+from dshloop.memory.store import Stats
 
 
 def stats_of(connection: sqlite3.Connection | None, name: str, path: Path, now: float) -> Stats:
@@ -15,21 +16,34 @@ def stats_of(connection: sqlite3.Connection | None, name: str, path: Path, now: 
     where = str(path)
     if connection is None:
         return Stats(name, where, bytes=0)
-    projects = counts(connection, "project", now)
-    with_old = count(connection, Filters(kinds=(MEMORY,), old=True), now)
-    memories = sum(projects.values())
+    from dshloop.memory.sqlite import vectors
+
+    projects: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    for project, type_, number in counts(connection, now):
+        projects[project] += number
+        types[type_] += number
+
+    def rows(what: str) -> int:
+        return int(connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
+
     return Stats(
         name,
         where,
-        memories=memories,
-        observations=count(connection, Filters(kinds=(OBSERVATION,)), now),
-        sessions=connection.execute("SELECT count(*) FROM sessions").fetchone()[0],
-        versions=with_old - memories,
-        forgotten=connection.execute("SELECT count(*) FROM forgotten").fetchone()[0],
-        projects=projects,
-        types=counts(connection, "type", now),
+        memories=sum(projects.values()),
+        observations=rows("entries WHERE kind = 'observation' AND latest = 1"),
+        sessions=rows("sessions"),
+        versions=rows("entries WHERE kind = 'memory' AND latest = 0"),
+        forgotten=rows("forgotten"),
+        projects=_most_first(projects),
+        types=_most_first(types),
+        semantic=next(iter(vectors.counts(connection)), None),
         bytes=sum(file.stat().st_size for file in (path, log_of(path)) if file.exists()),
     )
+
+
+def _most_first(counted: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
 def log_of(path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -208,3 +209,23 @@ def test_a_read_only_store_never_writes(path: Path) -> None:
     reader.close()
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
+
+
+@pytest.mark.slow
+def test_several_commands_bring_one_database_forward_together(old: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from dshloop.memory.sqlite import SqliteStore; "
+        "store = SqliteStore(Path(sys.argv[1])); print(store.count()); store.close()"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(old)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(5)
+    ]
+    for each in running:
+        assert each.communicate(timeout=60) == (f"{ROWS - 1}\n", "")
+    assert len(rows_of(old.with_name("memory.db.schema-1"), "memories")) == ROWS - 1

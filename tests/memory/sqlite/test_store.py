@@ -185,9 +185,10 @@ def test_older_databases_are_brought_forward(
     writer = opened(path)
     writer.remember(NewMemory("deploy on Mondays", "p"))
     assert len(writer.recall("deploy")) == 2
-    assert writer._database._connection is not None
-    assert writer._database._connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
-    assert list(writer._database._connection.execute("SELECT * FROM later")) == []
+    connection = writer._database._connection
+    assert connection is not None
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
+    assert list(connection.execute("SELECT * FROM later")) == []
     writer.close()
 
 
