@@ -904,6 +904,9 @@ def test_secrets_are_not_stored_unless_it_is_asked_for(make_store: StoreFactory)
     session = store.get_session("s1")
     assert session is not None
     assert session.first_prompt == "said [REDACTED_SECRET]"
+    assert store.start_session(NewSession("s3", "p", title=f"with {key}")).title == (
+        "with [REDACTED_SECRET]"
+    )
     kept = store.remember(NewMemory(text, "p"), allow_secrets=True)
     assert (kept.redacted, kept.memory.content) == (0, text)
     kept = store.edit(kept.memory.id, content=f"{key} again", allow_secrets=True)

@@ -9,6 +9,8 @@ from typing import Any
 from dshloop.memory.entries import Memory
 
 ADDED, MERGED, FORGOT, RESTORED, PURGED = "added", "merged", "forgot", "restored", "purged"
+IMPORTED = "imported"
+"""Written by bulk.py: the run, the first and last row, the sessions begun, whether it is final."""
 
 KEPT = 200
 """How many changes can be taken back."""
@@ -43,8 +45,12 @@ class Operation:
         self.changes.append((MERGED, before.id, labels))
 
     def forgot(self) -> None:
-        """Note that entries were put away under this change's number."""
-        if (FORGOT,) not in self.changes:
+        """Note that entries were put away under this change's number.
+
+        Once and last: all come back before the steps that may have made them are taken back.
+        """
+        if self.changes[-1:] != [(FORGOT,)]:
+            self.changes = [step for step in self.changes if step != (FORGOT,)]
             self.changes.append((FORGOT,))
 
     def restored(self, id_: str, number: int) -> None:
@@ -53,7 +59,8 @@ class Operation:
 
     def purged(self) -> None:
         """Note that something is gone for good: nothing before it can be taken back."""
-        self.changes.append((PURGED,))
+        if self.changes[-1:] != [(PURGED,)]:
+            self.changes.append((PURGED,))
 
 
 def begin(connection: sqlite3.Connection) -> Operation:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dshloop.memory.entries import NewObservation, NewSession, Session
 from dshloop.memory.sqlite.rows import packed, unpacked
+from dshloop.redact import redact_text
 
 COLUMNS = (
     "id, project, cwd, agent, title, first_prompt, summary, started_at, updated_at, ended_at, "
@@ -22,7 +23,11 @@ _MOST_ROWS = 1 << 62
 
 
 def start(connection: sqlite3.Connection, new: NewSession, now: float) -> Session:
-    """Begin a session, or make a known one active again (agentmemory 13, D1)."""
+    """Begin a session, or make a known one active again (agentmemory 13, D1).
+
+    Secrets are taken out of its title.
+    """
+    new = new._replace(title=None if new.title is None else redact_text(new.title))
     known = get(connection, new.id)
     if known is None:
         session = Session(
@@ -76,7 +81,7 @@ def get(connection: sqlite3.Connection, id_: str) -> Session | None:
     found = connection.execute(
         f"SELECT {COLUMNS} FROM sessions WHERE id = ?", (packed(id_),)
     ).fetchone()
-    return None if found is None else _session(found)
+    return None if found is None else session_of(found)
 
 
 def newest(
@@ -99,7 +104,20 @@ def newest(
         f"ORDER BY started_at {order}, rowid {order} LIMIT ? OFFSET ?",
         (*values, -1 if limit is None else min(limit, _MOST_ROWS), min(offset, _MOST_ROWS)),
     )
-    return [_session(found) for found in rows]
+    return [session_of(found) for found in rows]
+
+
+def add(connection: sqlite3.Connection, session: Session) -> None:
+    """Store a new session as it is."""
+    connection.execute(_INSERT, _row(session))
+
+
+def rewrite(connection: sqlite3.Connection, session: Session) -> None:
+    """Write a session over the one that has its id, but for the count of its observations."""
+    known = get(connection, session.id)
+    _write(
+        connection, session if known is None else session._replace(observations=known.observations)
+    )
 
 
 def count(connection: sqlite3.Connection, id_: str, change: int) -> None:
@@ -168,7 +186,8 @@ def _row(session: Session) -> tuple[Any, ...]:
     )
 
 
-def _session(found: Sequence[Any]) -> Session:
+def session_of(found: Sequence[Any]) -> Session:
+    """Read the values of ``COLUMNS``."""
     return Session(
         id=unpacked(found[0]),
         project=unpacked(found[1]),

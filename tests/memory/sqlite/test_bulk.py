@@ -84,6 +84,15 @@ def test_a_batch_is_one_change(store: SqliteStore) -> None:
     assert index_agrees(store)
 
 
+def test_what_a_batch_made_and_forgot_does_not_come_back(store: SqliteStore) -> None:
+    before = store.remember(NewMemory("it was here", "p")).memory
+    with store.batch():
+        store.forget([before.id])
+        store.forget([store.remember(NewMemory("it came and went", "p")).memory.id])
+    store.undo()
+    assert [entry.content for entry in store.list()] == ["it was here"]
+
+
 def test_a_batch_that_fails_leaves_nothing(store: SqliteStore) -> None:
     store.remember(NewMemory("it was here", "p"))
 
