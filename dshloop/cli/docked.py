@@ -59,13 +59,10 @@ def run_rows(run: Invocation) -> ProfileRows:
 
 
 @contextmanager
-def docked(
-    run: Invocation, *, packages: bool | Callable[[Docking], bool] = True
-) -> Iterator[tuple[Docking, list[str]]]:
+def docked(run: Invocation, *, packages: bool = True) -> Iterator[tuple[Docking, list[str]]]:
     """Give the dock of the profile that is meant, and what to tell beside the answer.
 
-    ``packages`` tells whether what installed packages offer is read; a function is asked with
-    the dock as it is without them, so that they are read only for names that are unknown.
+    ``packages`` tells whether what installed packages offer is looked at.
     """
     from dshloop.profiles.stack import stack_layers
     from dshloop.runs.docking import read_docking
@@ -77,10 +74,7 @@ def docked(
         with user_inbox(run) as inbox:
             layers = stack_layers(profile, inbox=inbox).layers
         told = inbox_notices(inbox)
-    docking = read_docking(run.places, profile, layers, packages=packages is True)
-    if callable(packages) and packages(docking):
-        docking = read_docking(run.places, profile, layers)
-    yield docking, told
+    yield read_docking(run.places, profile, layers, packages=packages), told
 
 
 def cautions(docking: Docking) -> list[Caution]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,7 +54,7 @@ def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
     """Show a driver: where it is from, which loops and routes name it, which model it asks."""
     run = invocation(ctx)
-    with docked(run, packages=_unknown(name)) as (docking, notices):
+    with docked(run) as (docking, notices):
         entry = docking.require_driver(name)
     config = docking.dock.config
     loops = [one.id for one in docking.loops.values() if one.value and one.value.driver == name]
@@ -94,7 +93,7 @@ def use(
     run = invocation(ctx)
     require_driver_name(name)
     warnings: list[Caution] = []
-    with docked(run, packages=_unknown(name)) as (docking, notices):
+    with docked(run) as (docking, notices):
         if not force and not _is_switched_off(docking, name, warnings):
             docking.require_driver(name)
     settings = DshSettings(run.places, command=run.command, journal=lambda: run.journal)
@@ -180,10 +179,6 @@ def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     view = "\n".join(one.as_text() for one in findings) or "nothing found"
     code = ExitCode.FAILED if worst else ExitCode.DONE
     return Result([one.as_json() for one in findings], view, notices=notices, exit_code=code)
-
-
-def _unknown(name: str) -> Callable[[Docking], bool]:
-    return lambda docking: name not in docking.drivers
 
 
 def _is_switched_off(docking: Docking, name: str, warnings: list[Caution]) -> bool:

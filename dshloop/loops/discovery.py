@@ -7,6 +7,7 @@ To find them costs a look into every distribution. Completion asks with each pre
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -35,14 +36,15 @@ class Offered(NamedTuple):
 def offered(group: Group, name: str | None = None) -> list[Offered]:
     """Give what packages offer in a group, or of one name only; a package counts once.
 
-    Reads the metadata of every distribution, so it is asked only for names that aren't known
-    otherwise, and by what lists or checks (design 2).
+    The metadata of every distribution is read only where some file says that there is anything.
     """
     found = dict.fromkeys(_entry_points(group))
     return sorted(one for one in found if name is None or one.id == name)
 
 
 def _entry_points(group: Group) -> Iterator[Offered]:
+    if not _offers_any(group):
+        return
     from importlib.metadata import distributions
 
     for distribution in distributions():
@@ -53,6 +55,31 @@ def _entry_points(group: Group) -> Iterator[Offered]:
         for point in points:
             if point.group == group:
                 yield Offered(point.name, point.value.partition(" ")[0], str(distribution.name))
+
+
+def _offers_any(group: Group) -> bool:
+    """Whether some package may offer something in a group: a look that costs little more than
+    listing the folders, while importlib.metadata alone takes longer than most commands.
+    """
+    heading = f"[{group}]".encode()
+    for entry in sys.path:
+        try:
+            with os.scandir(entry or ".") as found:
+                infos = [each.path for each in found if each.name.endswith(_INFOS)]
+        except NotADirectoryError:
+            return True  # an archive: only importlib.metadata looks into these
+        except (OSError, ValueError):
+            continue
+        for info in infos:
+            try:
+                if heading in Path(info, "entry_points.txt").read_bytes():
+                    return True
+            except OSError:
+                continue
+    return False
+
+
+_INFOS = (".dist-info", ".egg-info")
 
 
 # --- the cache -----------------------------------------------------------------------------------

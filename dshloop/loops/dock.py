@@ -29,6 +29,7 @@ from dshloop.loops.registry import (
     Disposer,
     Driver,
     DriverRegistry,
+    Loop,
     LoopRegistry,
 )
 from dshloop.loops.resolution import Resolved, resolve
@@ -75,15 +76,21 @@ class Dock:
         self.warnings: list[str] = []
         self._on_warning = on_warning
         self._makers: dict[tuple[str | None, str], Any] = {}
+        self._built_in: list[Loop | Driver] = []
         self._agent_service, self._clock = agents, clock
         self._agents: WaitingAgents | None = None
         self._look()
 
     # --- registries ----------------------------------------------------------------------------
 
-    def register(self, loop: object) -> Disposer:
-        """Add a loop; see `LoopRegistry.register`. Waiting agents may start."""
+    def register(self, loop: object, *, built_in: bool = False) -> Disposer:
+        """Add a loop; see `LoopRegistry.register`. Waiting agents may start.
+
+        One that is built in gives way to others of its id (design 4).
+        """
         dispose = self.loops.register(loop)
+        if built_in:
+            self._built_in.append(self.loops.newest)
         self._changed()
         return self._disposer(dispose)
 
@@ -93,14 +100,19 @@ class Dock:
         self._makers.clear()
         return removed
 
-    def register_driver(self, name: object, driver: object = ABSENT) -> Disposer:
+    def register_driver(
+        self, name: object, driver: object = ABSENT, *, built_in: bool = False
+    ) -> Disposer:
         """Add a driver under a name, or as `default` when only the driver is given.
 
-        Agents that live keep running when it is disposed of. Waiting agents may start.
+        Agents that live keep running when it is disposed of. Waiting agents may start. One that is
+        built in gives way to others of its name.
         """
         if driver is ABSENT:
             name, driver = DEFAULT_DRIVER, name
         dispose = self.drivers.register(name, driver)
+        if built_in:
+            self._built_in.append(self.drivers.newest)
         self._changed()
         return self._disposer(dispose)
 
@@ -109,6 +121,10 @@ class Dock:
         removed = self.drivers.unregister(name)
         self._makers.clear()
         return removed
+
+    def is_built_in(self, docked: Loop | Driver) -> bool:
+        """Whether a registered loop or driver gives way to others of its name."""
+        return any(docked is one for one in self._built_in)
 
     @property
     def agents(self) -> WaitingAgents:

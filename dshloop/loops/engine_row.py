@@ -48,10 +48,10 @@ def dock_engines(
 
     Raises DUPLICATE_DRIVER; then neither is registered.
     """
-    undo = [dock.register_driver(make_engine(config))]
+    undo = [dock.register_driver(make_engine(config), built_in=True)]
     try:
         if config.fake_driver:
-            undo.append(dock.register_driver(FAKE_DRIVER, make_fake(config)))
+            undo.append(dock.register_driver(FAKE_DRIVER, make_fake(config), built_in=True))
     except Exception:
         undo.pop()()
         raise

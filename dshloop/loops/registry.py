@@ -125,6 +125,11 @@ class LoopRegistry:
         return loop
 
     @property
+    def newest(self) -> Loop:
+        """The loop that was registered last."""
+        return next(reversed(self._loops.values()))
+
+    @property
     def ids(self) -> list[str]:
         """The ids in the order of registration."""
         return list(self._loops)
@@ -171,6 +176,11 @@ class DriverRegistry:
     def get(self, name: str) -> Driver | None:
         """Give a driver, if it is registered."""
         return self._drivers.get(name)
+
+    @property
+    def newest(self) -> Driver:
+        """The driver that was registered last."""
+        return next(reversed(self._drivers.values()))
 
     @property
     def names(self) -> list[str]:

@@ -36,7 +36,7 @@ class LoopDock:
         dock = _dock(host, config)
         _declare(host, dock)
         host.adapter(PingAdapter(reply=config.ping_reply or REPLY))
-        host.undo(dock.register(standard_loop(host.service(PRESETS))))
+        host.undo(dock.register(standard_loop(host.service(PRESETS)), built_in=True))
         host.take_factory(dock)
         for name, value in VARIABLES.items():
             host.variable(name, value)

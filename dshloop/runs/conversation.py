@@ -263,12 +263,14 @@ class _Opening:
             rows, drivers = self.options.rows.dock_rows, self.process.dock.drivers.names
             mend(error, rows, drivers, selection.source)
             raise
-        asked = self.options.model
-        if resolved.driver == FAKE or (choice is not None and choice.provider is not None):
+        asked, drivers = self.options.model, self.process.dock.drivers
+        engine = None if resolved.driver is None else drivers.get(resolved.driver)
+        ours = engine is not None and self.process.dock.is_built_in(engine)
+        if (ours and resolved.driver == FAKE) or (choice is not None and choice.provider):
             asked.require_nothing(self.options.driver or FAKE)
             return resolved.binding, {}
         given: dict[str, Any] | None = asked.options
-        if resolved.driver == DEFAULT:
+        if ours and resolved.driver == DEFAULT:
             process, pin = self.process, resolved.loop.pin
             given = answering(asked, pin, events, process.host.adapters, process.providers)
         if given is None:

@@ -8,9 +8,7 @@ from typing import Any
 
 from dshloop.errors import (
     DshloopError,
-    MissingDriverError,
     SessionUnreadableError,
-    UnknownLoopError,
 )
 from dshloop.files import shown
 from dshloop.loops.binding import EVENT, Binding, Recorded, binding_data, read_log
@@ -85,11 +83,6 @@ def keeps_waiting(docking: Docking, entry: AgentEntry, places: Places) -> str | 
     except DshloopError as fault:
         conflict = fault
     return None if conflict is None else conflict.message.split("\n")[0]
-
-
-def lacks_something(found: Explanation) -> bool:
-    """Whether a loop or driver that is not known keeps the session from running."""
-    return isinstance(found.conflict, UnknownLoopError | MissingDriverError)
 
 
 def recorded_in(

@@ -62,7 +62,7 @@ def require_bound(agent: Agent, expected: Binding | None = None) -> Binding:
     )
     if not same:
         raise DriverContractError(
-            f'session "{agent.id}" was to be bound to {expected}, and its setup bound it to {bound}',
+            f'session "{agent.id}" was to run {expected}, and its setup bound it to {bound}',
             hint="Only the dock records agentLoopDock; a setup that sets a preset leaves it out.",
             session=agent.id,
         )

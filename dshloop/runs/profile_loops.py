@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dshloop.errors import DshloopError
 from dshloop.loops.dock import Dock
@@ -14,14 +14,16 @@ from dshloop.loops.resolution import choose_driver
 from dshloop.loops.selection import Selection
 
 if TYPE_CHECKING:  # most runs need no more than the rows
-    from dshloop.loops.catalog import Entry
+    from dshloop.loops.catalog import Entry, Offer
     from dshloop.loops.loops_file import LoopsFile
     from dshloop.loops.strategy import Strategy
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class ProfileLoops:
-    """Docks what a profile has beside its rows; packages are only asked for unknown names.
+    """Docks what a profile has beside its rows; packages are asked for what isn't there nearer.
 
     One that can't be loaded is a warning, and an error for whoever wants to run on it.
     """
@@ -32,18 +34,13 @@ class ProfileLoops:
     faults: dict[tuple[str, str], DshloopError] = field(default_factory=dict)
 
     def register(self) -> None:
-        """Dock what loops.yml registers, in the place of what rows brought under the same id."""
+        """Dock what loops.yml registers, unless a program was nearer."""
         if self.file is None or not (self.file.loops or self.file.drivers):
             return
-        from dshloop.loops.catalog import (
-            catalogue_drivers,
-            catalogue_loops,
-            driver_offers,
-            loop_offers,
-        )
+        from dshloop.loops.catalog import driver_offers, loop_offers
 
-        self._dock_loops(catalogue_loops(loop_offers(self.file, [], self._as_loop)))
-        self._dock_drivers(catalogue_drivers(driver_offers(self.file, [])))
+        self._dock_loops(loop_offers(self.file, [], self._as_loop))
+        self._dock_drivers(driver_offers(self.file, []))
         for (kind, name), fault in self.faults.items():
             self.dock.warn(f"{kind} {name} can't be used: {fault.message}")
 
@@ -58,46 +55,73 @@ class ProfileLoops:
             self.require_driver(choose_driver(selection, loop, self.dock.default_driver)[0])
 
     def require_loop(self, name: str) -> None:
-        """Look for a loop in packages if it isn't docked; raises its fault."""
-        if ("loop", name) not in self.faults and not self.dock.loops.has(name):
-            from dshloop.loops.catalog import catalogue_loops, loop_offers
+        """Look for a loop in packages if none is nearer; raises its fault."""
+        if ("loop", name) not in self.faults and self._may_be_of_a_package(
+            self.dock.loops.get(name)
+        ):
+            from dshloop.loops.catalog import loop_offers
             from dshloop.loops.discovery import offered
             from dshloop.loops.loops_file import LoopsFile
 
-            offers = loop_offers(LoopsFile(), offered("dshloop.loops", name), self._as_loop)
-            self._dock_loops(catalogue_loops(offers))
+            packages = offered("dshloop.loops", name)
+            self._dock_loops(loop_offers(LoopsFile(), packages, self._as_loop))
         self._raise_fault("loop", name)
 
     def require_driver(self, name: str) -> None:
-        """Look for a driver in packages if it isn't docked; raises its fault."""
-        if ("driver", name) not in self.faults and self.dock.drivers.get(name) is None:
-            from dshloop.loops.catalog import catalogue_drivers, driver_offers
+        """Look for a driver in packages if none is nearer; raises its fault."""
+        if ("driver", name) not in self.faults and self._may_be_of_a_package(
+            self.dock.drivers.get(name)
+        ):
+            from dshloop.loops.catalog import driver_offers
             from dshloop.loops.discovery import offered
             from dshloop.loops.loops_file import LoopsFile
 
-            offers = driver_offers(LoopsFile(), offered("dshloop.drivers", name))
-            self._dock_drivers(catalogue_drivers(offers))
+            self._dock_drivers(driver_offers(LoopsFile(), offered("dshloop.drivers", name)))
         self._raise_fault("driver", name)
 
-    def _dock_loops(self, entries: Mapping[str, Entry[Loop]]) -> None:
-        for entry in entries.values():
-            hidden = self.dock.unregister(entry.id)
-            if entry.value is not None:
-                self.dock.register(entry.value)
-            self._tell("loop", entry, hidden)
+    def _may_be_of_a_package(self, docked: Loop | Driver | None) -> bool:
+        return docked is None or self.dock.is_built_in(docked)
 
-    def _dock_drivers(self, entries: Mapping[str, Entry[Driver]]) -> None:
-        for entry in entries.values():
-            hidden = self.dock.unregister_driver(entry.id)
-            if entry.value is not None:
-                self.dock.register_driver(entry.id, entry.value)
-            self._tell("driver", entry, hidden)
+    def _dock_loops(self, offers: Iterable[Offer[Loop]]) -> None:
+        from dshloop.loops.catalog import catalogue_loops
 
-    def _tell(self, kind: str, entry: Entry[Loop] | Entry[Driver], hidden: bool) -> None:
+        found = list(offers)
+        here = [self._docked(self.dock.loops.get(one), one) for one in _first(found)]
+        for entry in catalogue_loops([*found, *filter(None, here)]).values():
+            if entry.value is None or entry.value is not self.dock.loops.get(entry.id):
+                self.dock.unregister(entry.id)
+                if entry.value is not None:
+                    self.dock.register(entry.value)
+            self._tell("loop", entry)
+
+    def _dock_drivers(self, offers: Iterable[Offer[Driver]]) -> None:
+        from dshloop.loops.catalog import catalogue_drivers
+
+        found = list(offers)
+        here = [self._docked(self.dock.drivers.get(one), one) for one in _first(found)]
+        for entry in catalogue_drivers([*found, *filter(None, here)]).values():
+            if entry.value is None or entry.value is not self.dock.drivers.get(entry.id):
+                self.dock.unregister_driver(entry.id)
+                if entry.value is not None:
+                    self.dock.register_driver(entry.id, entry.value)
+            self._tell("driver", entry)
+
+    def _docked(self, docked: T | None, name: str) -> Offer[T] | None:
+        """Give what rows have registered under a name as an offer: our own, or a program's."""
+        from dshloop.loops.catalog import Offer
+
+        if docked is None:
+            return None
+        ours = self.dock.is_built_in(docked)  # type: ignore[arg-type]
+        return Offer(
+            name, "built-in" if ours else "program", "dshloop" if ours else "a row", lambda: docked
+        )
+
+    def _tell(self, kind: str, entry: Entry[Loop] | Entry[Driver]) -> None:
         if entry.fault is not None:
             self.faults[kind, entry.id] = entry.fault
-        if hidden:
-            self.dock.warn(f'{kind} "{entry.id}" of {entry.offer.where} hides the built-in one')
+        if entry.notice is not None:
+            self.dock.warn(f"{kind} {entry.notice}")
 
     def _raise_fault(self, kind: str, name: str) -> None:
         if (kind, name) in self.faults:
@@ -107,3 +131,8 @@ class ProfileLoops:
         from dshloop.loops.strategy_setup import strategy_as_loop
 
         return strategy_as_loop(strategy, self.presets)
+
+
+def _first(offers: Iterable[Offer[Any]]) -> list[str]:
+    """Give the names that are offered, each once."""
+    return list(dict.fromkeys(one.id for one in offers))

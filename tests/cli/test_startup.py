@@ -99,7 +99,9 @@ def test_completion_of_loops_asks_packages_only_when_something_changed(
     words: list[str], tmp_path: Path
 ) -> None:
     site = tmp_path / "site"
-    site.mkdir()
+    info = site / "pack-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "entry_points.txt").write_text("[dshloop.loops]\n[dshloop.drivers]\n")
     os.utime(site, (1_700_000_000, 1_700_000_000))
     about = {"_DSHLOOP_COMPLETE": "bash", "PYTHONPATH": str(site)}
     _wait_until_settled()

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dshloop.loops.catalog import Entry
     from dshloop.loops.explanation import Explanation
     from dshloop.loops.registry import Loop
-    from dshloop.runs.docking import Docking
 
 LoopId = Annotated[str, typer.Argument(metavar="ID", autocompletion=loop_ids, help="A loop's id.")]
 
@@ -39,7 +38,7 @@ def list_loops(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 def show(ctx: typer.Context, loop: LoopId) -> Result[dict[str, Any]]:
     """Show a loop: what it is, where it is from, what it pins, and which routes lead to it."""
     run = invocation(ctx)
-    with docked(run, packages=lambda docking: loop not in docking.loops) as (docking, notices):
+    with docked(run) as (docking, notices):
         entry = docking.require_loop(loop)
     config = docking.dock.config
     routes = [
@@ -82,7 +81,7 @@ def explain(
     With --resume what the session's log records counts too; without --session the newest one of
     this folder is meant.
     """
-    from dshloop.runs.explaining import Question, lacks_something
+    from dshloop.runs.explaining import Question
     from dshloop.runs.explaining import explain as explain_question
 
     run = invocation(ctx)
@@ -91,13 +90,8 @@ def explain(
     if force_rebind and not resume:
         raise UsageError("--force-rebind is for --resume")
     question = Question(session, preset, loop, _driver(driver), resume, force_rebind)
-
-    def answer(docking: Docking) -> Explanation:
-        return explain_question(docking, question, run.places, run.env.cwd)
-
-    with docked(run, packages=lambda docking: lacks_something(answer(docking))) as known:
-        docking, notices = known
-    found = answer(docking)
+    with docked(run) as (docking, notices):
+        found = explain_question(docking, question, run.places, run.env.cwd)
     told = [*notices, *docking.notices]
     return Result(found.as_json(), _explained(found), notices=told, warnings=cautions(docking))
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dshloop.loops.selection import Route
     from dshloop.profiles.edits.desk import Desk
     from dshloop.profiles.edits.layer_edit import LayerEdit
-    from dshloop.runs.docking import Docking
 
 Key = Annotated[
     str,
@@ -117,10 +116,6 @@ def _maps(session: bool, preset: bool) -> list[RouteMap]:
     return ["sessionLoops"] if session else ["presetLoops"] if preset else []
 
 
-def _has(docking: Docking, route: Route) -> bool:
-    return route.loop in docking.loops and (route.driver or "default") in docking.drivers
-
-
 def _target(text: str) -> Route:
     """Read LOOP[+DRIVER]. Raises INVALID_LOOP_ID and INVALID_DRIVER."""
     from dshloop.loops.names import require_driver_name, require_loop_id
@@ -141,7 +136,7 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
     meant(run, None)  # writers need a profile
     if force:
         return []
-    with docked(run, packages=lambda docking: not _has(docking, route)) as (docking, _):
+    with docked(run) as (docking, _):
         foreign = docking.rows.foreign_loops() if docking.rows is not None else {}
         if route.loop in foreign and route.loop not in docking.loops:
             text = f'{foreign[route.loop]} registers loop "{route.loop}" in JavaScript'
