@@ -17,10 +17,11 @@ from dshloop.memory.sqlite.terms import weighed
 from dshloop.memory.store import Filters, Hit, Why
 from dshloop.text import question
 
-CANDIDATES = 40
-"""Entries that the index hands over for ranking."""
-_SURROUNDED = 20
-"""The best of them, whose neighbours are looked at."""
+_DEPTH = 20
+"""Entries whose neighbours are looked at; twice as many are compared with the question."""
+_DEEPER = 5
+_LONGEST_QUESTION = 10_000
+"""Characters of a question that count; a pasted text has said by then what it is about."""
 _MOST_ROWS = 1 << 62  # SQLite's integers end a little later
 
 
@@ -88,13 +89,13 @@ def ranked(
 ) -> Answer:
     """Rank candidates, then the best of them again with their neighbours, which may be hits
     themselves; ``last`` is how many are wanted."""
-    terms, corpus = weighed(connection, question(query))
+    terms, corpus = weighed(connection, question(query[:_LONGEST_QUESTION]))
     ranking = Ranking(terms, corpus, now)
-    most = min(max(CANDIDATES, 2 * last), _MOST_ROWS)
-    ranking.add(candidates(connection, terms, corpus, filters, now, most))
-    surrounded = max(_SURROUNDED, last)
+    depth = _depth(last)
+    ranking.add(candidates(connection, terms, corpus, filters, now, 2 * depth))
+    surrounded = depth
     if near is not None:
-        nearest = [seq for seq in near.nearest(max(NEAREST, last)) if seq not in ranking.found]
+        nearest = [seq for seq in near.nearest(max(NEAREST, depth)) if seq not in ranking.found]
         ranking.add(lines(connection, nearest, filters, now))
         ranking.measure(near.nearness(list(ranking.found)))
         surrounded += NEAREST // 2
@@ -106,3 +107,12 @@ def ranked(
     if near is not None:
         ranking.measure(near.nearness(missing))
     return Answer(ranking.ranked(sessions, around), ranking, sessions, around, 2 * surrounded)
+
+
+def _depth(last: int) -> int:
+    """Say how deep to look so that ``last`` are found; in few steps, so that the pages of one
+    question are cut from the same order."""
+    depth = _DEPTH
+    while depth < last and depth < _MOST_ROWS:
+        depth *= _DEEPER
+    return min(depth, _MOST_ROWS)
