@@ -130,3 +130,16 @@ class StoreOlderError(RefusedError):
 
     code = "STORE_OLDER"
     hint = "Run any memory command once without --readonly; a copy of the file is made first."
+
+
+class ImportInvalidError(FailedError):
+    """A file to import is in none of the formats that are read, or in a later version of one."""
+
+    code = "IMPORT_INVALID"
+    hint = "Formats: dshloop, agentmemory, mcp, markdown. Name one by --format."
+
+
+class TransferUnsupportedError(FailedError):
+    """A memory store can neither give its records away nor take others as they are."""
+
+    code = "TRANSFER_UNSUPPORTED"

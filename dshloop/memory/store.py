@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from dshloop.memory.entries import (
@@ -17,6 +17,12 @@ from dshloop.memory.entries import (
 )
 
 DEFAULT_LIMIT = 10
+SESSION = "session"
+DOCUMENT = "document"
+SKIP, OVERWRITE, MERGE = "skip", "overwrite", "merge"
+CONFLICTS = (SKIP, OVERWRITE, MERGE)
+"""What becomes of a record whose id is taken: the stored one stays, goes, or takes over what the
+other knows better (labels of both, the later text, the higher count)."""
 
 
 class Filters(NamedTuple):
@@ -135,6 +141,30 @@ class Undone(NamedTuple):
     verb: str
     at: float
     entries: tuple[Entry, ...]
+
+
+class Document(NamedTuple):
+    """A value that a store keeps beside its entries (`DocumentStore`); ``of`` is its kind."""
+
+    of: str
+    key: str
+    value: Any
+    updated_at: float
+
+
+Record = Session | Memory | Observation | Document
+"""What is carried from store to store."""
+
+
+class Put(NamedTuple):
+    """What came of a record that was put into a store.
+
+    ``added``, ``same`` (it was there), ``kept`` (another one has its id, and stays), ``replaced``,
+    ``merged``, or ``forgotten`` (it was forgotten there, and stays so unless it overwrites).
+    """
+
+    record: Record
+    outcome: str
 
 
 class Stats(NamedTuple):
@@ -307,3 +337,23 @@ class DocumentStore(Protocol):
 
     def drop_document(self, kind: str, key: str) -> bool:
         """Take a value away; tell whether there was one."""
+
+
+@runtime_checkable
+class Transferable(Protocol):
+    """A store whose records can be carried away as they are, and put into another one."""
+
+    def rows(self, where: Filters | None = None) -> Iterator[Record]:
+        """Give all records, one moment's state, in constant memory: sessions in the order they
+        were stored, then entries in theirs, superseded versions among them, then documents;
+        expired and forgotten ones not. With filters: the entries that pass, and before them their
+        sessions."""
+
+    def put(
+        self, records: Iterable[Record], *, on_conflict: str = ..., dry_run: bool = False
+    ) -> Iterator[Put]:
+        """Store records with their ids, times and versions; yield what came of each when it is on
+        disk, batch by batch. What was yielded stays when it is broken off.
+
+        A newer version that is stored makes the one before it an old one. Nothing is redacted.
+        """

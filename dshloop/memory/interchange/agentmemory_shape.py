@@ -9,7 +9,7 @@ side comes back as it was. What is wrong with a row is a RowError.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from dshloop.memory.entries import (
     DEFAULT_IMPORTANCE,
@@ -34,6 +34,8 @@ KIND = "agentmemory"
 
 CONFIDENCE = 0.3
 OURS = "dshloop"
+
+Some = TypeVar("Some", Memory, Observation, Session)
 
 _MEMORY_KEYS = frozenset(
     """
@@ -191,7 +193,7 @@ def session_row(session: Session, *, whole: bool = False) -> dict[str, Any]:
     _put(row, "summary", session.title if session.summary is None else session.summary)
     _put(row, "endedAt", None if session.ended_at is None else iso_time(session.ended_at))
     if whole:
-        ours = _exact(session, ("started_at", "updated_at", "ended_at"))
+        ours: dict[str, Any] = _exact(session, ("started_at", "updated_at", "ended_at"))
         if session.summary is not None:
             ours |= {"title": session.title, "summary": session.summary}
         _put(row, OURS, ours)
@@ -278,7 +280,7 @@ def _exact(entry: Any, times: tuple[str, ...]) -> dict[str, float]:
     }
 
 
-def _restored(entry: Any, ours: Mapping[str, Any]) -> Any:
+def _restored(entry: Some, ours: Mapping[str, Any]) -> Some:
     """Put back what a row carries under ``dshloop``."""
     more: dict[str, Any] = {
         name: float(ours[name])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from typing import Any
 
 from dshloop.memory.sqlite.rows import packed, unpacked
+from dshloop.memory.store import Document
 
 
 def every(connection: sqlite3.Connection, kind: str) -> dict[str, Any]:
@@ -41,3 +43,23 @@ def drop(connection: sqlite3.Connection, kind: str, key: str) -> bool:
         "DELETE FROM documents WHERE kind = ? AND key = ?", (kind, packed(key))
     )
     return done.rowcount > 0
+
+
+def records(connection: sqlite3.Connection) -> Iterator[Document]:
+    """Give all documents, in the order they were first stored."""
+    rows = connection.execute("SELECT kind, key, value, updated_at FROM documents ORDER BY number")
+    for kind, key, value, at in rows:
+        yield Document(kind, unpacked(key), json.loads(value), at)
+
+
+def record(connection: sqlite3.Connection, kind: str, key: str) -> Document | None:
+    """Give one document, None when there is none."""
+    found = connection.execute(
+        "SELECT value, updated_at FROM documents WHERE kind = ? AND key = ?", (kind, packed(key))
+    ).fetchone()
+    return None if found is None else Document(kind, key, json.loads(found[0]), found[1])
+
+
+def put(connection: sqlite3.Connection, document: Document) -> None:
+    """Store a document as it is."""
+    keep(connection, document.of, document.key, document.value, document.updated_at)

@@ -8,9 +8,17 @@ from typing import Any, NamedTuple
 
 from dshloop.errors import NothingToUndoError
 from dshloop.memory.entries import Entry, Memory
-from dshloop.memory.sqlite import forgetting, write
+from dshloop.memory.sqlite import bulk, forgetting, write
 from dshloop.memory.sqlite.lookup import by_id
-from dshloop.memory.sqlite.operation import ADDED, FORGOT, MERGED, PURGED, RESTORED, Operation
+from dshloop.memory.sqlite.operation import (
+    ADDED,
+    FORGOT,
+    IMPORTED,
+    MERGED,
+    PURGED,
+    RESTORED,
+    Operation,
+)
 from dshloop.memory.store import Undone
 
 
@@ -98,4 +106,17 @@ def _forget_again(
     return [row.entry]
 
 
-_TAKE_BACK = {ADDED: _remove, MERGED: _unmerge, FORGOT: _bring_back, RESTORED: _forget_again}
+def _take_out(
+    connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
+) -> list[Entry]:
+    """Take out what an import added."""
+    return bulk.take_back(connection, operation.number, change, now)
+
+
+_TAKE_BACK = {
+    IMPORTED: _take_out,
+    ADDED: _remove,
+    MERGED: _unmerge,
+    FORGOT: _bring_back,
+    RESTORED: _forget_again,
+}

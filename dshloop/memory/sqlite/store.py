@@ -21,6 +21,7 @@ from dshloop.memory.entries import (
     Session,
 )
 from dshloop.memory.sqlite import (
+    bulk,
     documents,
     forgetting,
     history,
@@ -40,10 +41,13 @@ from dshloop.memory.sqlite.rows import Row
 from dshloop.memory.sqlite.stats import stats_of
 from dshloop.memory.store import (
     DEFAULT_LIMIT,
+    SKIP,
     Filters,
     Forgotten,
     Hit,
     Observed,
+    Put,
+    Record,
     Remembered,
     Stats,
     Undone,
@@ -211,6 +215,21 @@ class SqliteStore:
             finally:
                 self._batch = None
 
+    def put(
+        self, records: Iterable[Record], *, on_conflict: str = SKIP, dry_run: bool = False
+    ) -> Iterator[Put]:
+        run = bulk.Import(on_conflict, self._clock())
+        for batch in bulk.batches(records):
+            with self._database.reading() as connection:
+                there = bulk.Known.of(connection, batch)
+            if dry_run:
+                yield from there.expected(batch, on_conflict)
+                continue
+            indexed = run.prepare(batch, there)
+            with self._database.writing() as connection:
+                done = run.put(connection, batch, indexed)
+            yield from done
+
     def embed_missing(self) -> Iterator[Filled]:
         """Give vectors to the entries that have none, the newest first; yield after each batch.
 
@@ -313,6 +332,11 @@ class SqliteStore:
             return False
         with self._database.writing() as connection:
             return documents.drop(connection, kind, key)
+
+    def rows(self, where: Filters | None = None) -> Iterator[Record]:
+        with self._database.reading() as connection:
+            if connection is not None:
+                yield from bulk.records(connection, where, self._clock())
 
     def stats(self) -> Stats:
         with self._database.reading() as connection:

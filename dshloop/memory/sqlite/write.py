@@ -74,6 +74,25 @@ def insert(
     return seq
 
 
+def next_seq(connection: sqlite3.Connection) -> int:
+    """Give the number of the next new row."""
+    return int(connection.execute(_NEXT).fetchone()[0])
+
+
+def rewrite(
+    connection: sqlite3.Connection, seq: int, entry: Entry, digest: bytes, indexed: Indexed | None
+) -> None:
+    """Write any entry over a row; without words it is not found."""
+    words = 0 if indexed is None else index.length(indexed)
+    connection.execute(
+        f"UPDATE entries SET {_SET}, digest = ?, words = ? WHERE seq = ?",
+        (*row_of(entry), digest, words, seq),
+    )
+    index.drop(connection, seq)
+    if indexed is not None:
+        index.add(connection, seq, indexed)
+
+
 def update(connection: sqlite3.Connection, seq: int, memory: Memory) -> None:
     """Write a latest memory over its row, and index it anew; its content stays the same."""
     indexed = index.index_of(memory)
