@@ -157,7 +157,7 @@ def test_a_killed_fork_is_there_whole_or_not_at_all(isolated: Path, long_log: Pa
     assert {name: after[name] for name in untouched} == untouched
     for name in after.keys() - untouched.keys():
         assert "/copy" in name
-    ids = {row["id"] for row in dshloop("session", "list", "--all", "--json").json}
+    ids = {row["id"] for row in dshloop("session", "list", "--all", "--limit", "0", "--json").json}
     assert ids == {path.parent.name for path in (isolated / "data").rglob("session.jsonl")}
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import invocation, new_app
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
+    from dshloop.sessions.catalog import Entry
     from dshloop.transcripts.findings import Finding
 
 app = new_app("session", "Run, look at, mend, copy and keep sessions.")
@@ -47,3 +49,32 @@ Session = typer.Argument(
 Stored = typer.Argument(
     metavar="ID", help="An id, the beginning of one, or last.", autocompletion=session_ids
 )
+Here = Annotated[
+    str | None, typer.Option("--cwd", metavar="DIR", help="Only those of this folder.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="WHEN", help="Only those used since then: 2026-01-31, 24h, 7d."),
+]
+
+
+def narrowed(
+    invoked: Invocation, found: list[Entry], cwd: str | None, since: str | None
+) -> list[Entry]:
+    """Take the sessions of a folder, or those used since a moment."""
+    from dshloop.paths import absolute
+    from dshloop.sessions.catalog import entries_of
+
+    if cwd is not None:
+        found = entries_of(found, absolute(cwd, invoked.env.cwd, invoked.env.variables))
+    if since is not None:
+        start = moment(invoked, since)
+        found = [entry for entry in found if entry.updated >= start]
+    return found
+
+
+def moment(invoked: Invocation, text: str) -> float:
+    """Read when something shall begin, in epoch seconds. Raises DATE_INVALID."""
+    from dshloop.memory.moments import read_moment
+
+    return read_moment(text, invoked.env.clock()).start

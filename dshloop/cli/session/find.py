@@ -6,22 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, app
+from dshloop.cli.session.common import Here, Session, Since, app, narrowed
 from dshloop.result import Result
 
 if TYPE_CHECKING:
-    from dshloop.sessions.catalog import Entry
     from dshloop.sessions.search import Hit
-
-Here = Annotated[
-    str | None, typer.Option("--cwd", metavar="DIR", help="Only those of this folder.")
-]
-Since = Annotated[
-    str | None,
-    typer.Option(metavar="WHEN", help="Only those used since then: 2026-01-31, 24h, 7d."),
-]
 
 
 @app.command(cls=Command, epilog='Example: dshloop session search "deploy script"')
@@ -82,35 +72,14 @@ def stats(
     return Result(one.as_json(), _stats_text(one.as_json()))
 
 
-def narrowed(
-    invoked: Invocation, found: list[Entry], cwd: str | None, since: str | None
-) -> list[Entry]:
-    """Take the sessions of a folder, or those used since a moment."""
-    from dshloop.paths import absolute
-    from dshloop.sessions.catalog import entries_of
-
-    if cwd is not None:
-        found = entries_of(found, absolute(cwd, invoked.env.cwd, invoked.env.variables))
-    if since is not None:
-        start = moment(invoked, since)
-        found = [entry for entry in found if entry.updated >= start]
-    return found
-
-
-def moment(invoked: Invocation, text: str) -> float:
-    """Read when something shall begin, in epoch seconds. Raises DATE_INVALID."""
-    from dshloop.memory.moments import read_moment
-
-    return read_moment(text, invoked.env.clock()).start
-
-
 def _by_session(hits: list[Hit], short: dict[str, str]) -> str:
     lines: list[str] = []
     last = ""
     for hit in hits:
         if hit.session != last:
             last = hit.session
-            lines.append(f"{short[hit.session]}  {hit.as_json()['time'][:10]}")
+            moment = hit.as_json()["time"][:16].replace("T", " ")
+            lines.append(f"{short[hit.session]}  {moment}")
         who = {"user": "you", "context": "context"}.get(hit.kind, hit.kind)
         lines.append(f"  turn {hit.turn} {who}: {hit.snippet}")
     return "\n".join(lines)

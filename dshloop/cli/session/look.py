@@ -9,8 +9,7 @@ import typer
 
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, app, finding_warnings
-from dshloop.cli.session.find import Since, moment
+from dshloop.cli.session.common import Session, Since, app, finding_warnings, moment
 from dshloop.errors import UsageError
 from dshloop.result import Caution, Result, Table
 

@@ -20,7 +20,7 @@ def markdown(about: About, said: Iterable[Piece]) -> str:
     """Write the page; what was said can't end or open a part of it."""
     head = [
         f"# {_inline(about.title or about.id)}",
-        *(f"- {k}: {_inline(v)}" for k, v in about.facts),
+        *(f"- {k}: {_value(v)}" for k, v in about.facts),
     ]
     parts = ["\n".join([head[0], "", *head[1:]]), *_parts(said)]
     return "\n\n".join(parts) + "\n"
@@ -115,6 +115,14 @@ def _shown_tags(line: str) -> str:
 def _lines(text: str, *, escaped: bool = True) -> list[str]:
     shown = visible(text)
     return (_TAG.sub("&lt;", shown) if escaped else shown).split("\n")
+
+
+def _value(text: str) -> str:
+    """Write a path or an id as it is, in a code span where Markdown would change it."""
+    shown = one_line(text)
+    if _inline(shown) == shown:
+        return shown
+    return _inline(shown) if "`" in shown else f"`{shown}`"
 
 
 def _inline(text: str) -> str:
