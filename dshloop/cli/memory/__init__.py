@@ -34,6 +34,9 @@ VERBS: Mapping[str, str] = {
     "timeline": "past",
     "stats": "look",
     "bench": "bench",
+    "check": "care",
+    "reindex": "care",
+    "backup": "care",
     "stores": "place",
     "use": "place",
 }

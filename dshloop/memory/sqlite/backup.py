@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,8 +56,9 @@ def backup(database: Database, target: Path, *, force: bool = False) -> Copied:
 def restore(database: Database, source: Path) -> Copied:
     """Put a copy in the database's place; other processes see the one or the other.
 
-    What was there is copied first, to ``<database>.before-restore``. Raises STORE_CORRUPT when
-    the copy is not sound, STORE_NEWER, UNREADABLE_FILE.
+    What was there is copied first, to ``<database>.before-restore`` or, where that is taken,
+    ``.before-restore-2`` and so on. A database that is too damaged to be copied is moved there.
+    Raises STORE_CORRUPT when the copy is not sound, STORE_NEWER, UNREADABLE_FILE.
     """
     if not source.is_file():
         raise UnreadableFileError(f"there is no file {shown(source)}", path=shown(source))
@@ -65,8 +67,7 @@ def restore(database: Database, source: Path) -> Copied:
     with explained(source, reading=True):
         entries = _verified(source)
     if database.path.exists():
-        kept = database.path.with_name(f"{database.path.name}.before-restore")
-        backup(database, kept, force=True)
+        _put_aside(database)
     database.close()
     with (
         explained(database.path),
@@ -75,6 +76,20 @@ def restore(database: Database, source: Path) -> Copied:
     ):
         patiently(lambda: copy.backup(target), database.path)
     return Copied(database.path, database.path.stat().st_size, entries)
+
+
+def _put_aside(database: Database) -> None:
+    name = f"{database.path.name}.before-restore"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    kept = next(one for one in map(database.path.with_name, names) if not one.exists())
+    try:
+        backup(database, kept)
+    except StoreCorruptError:
+        database.close()
+        for end in ("-wal", "-shm", ""):
+            with suppress(FileNotFoundError):
+                part = database.path.with_name(database.path.name + end)
+                part.rename(kept.with_name(kept.name + end))
 
 
 def require_free(path: Path, target: Path, *, force: bool) -> None:

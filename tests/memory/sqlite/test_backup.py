@@ -158,3 +158,28 @@ def test_only_a_sound_copy_comes_back(path: Path, target: Path) -> None:
     assert store.count() == 602
     store.close()
     assert looked_at(path).findings == ()
+
+
+def test_each_return_keeps_what_was_there(path: Path, target: Path) -> None:
+    filled(path).close()
+    copy(path, target)
+    for _ in range(3):
+        bring_back(path, target)
+    assert sorted(file.name for file in path.parent.glob("memory.db*")) == [
+        "memory.db",
+        "memory.db.before-restore",
+        "memory.db.before-restore-2",
+        "memory.db.before-restore-3",
+    ]
+
+
+def test_a_copy_takes_the_place_of_a_damaged_database(path: Path, target: Path) -> None:
+    filled(path, 300).close()
+    copy(path, target)
+    for damage in (b"\xff" * 4096, b"no database"):
+        overwrite(path, 0, damage)
+        damaged = path.read_bytes()
+        assert bring_back(path, target).entries == 602
+        assert looked_at(path).findings == ()
+        kept = max(path.parent.glob("*.before-restore*"), key=lambda one: one.stat().st_mtime_ns)
+        assert kept.read_bytes() == damaged
