@@ -76,6 +76,8 @@ def measure_file(file: Path, kind: str, *, semantic: bool) -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = SqliteStore(Path(folder) / "memory.db", **_semantic(semantic))
             turns = stored(store, turns_of(dialogue), kind)
+            if semantic:
+                all(store.embed_missing())
             for category, figures in measure(store, dialogue, turns):
                 for group in (CATEGORIES[category], f"dialogue {number}", "all"):
                     by_group[group].append(figures)

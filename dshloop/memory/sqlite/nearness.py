@@ -40,7 +40,7 @@ _CHOSEN = 300
 _GUESSED = 4
 _SENSE = 3.0
 """How near to nonsense real questions come, in standard deviations, in any language."""
-_SAMPLE = 2_000
+_SAMPLE = 1_000
 _CENTRE_HOLDS = 500
 _AT_ONCE = 8_192
 
@@ -175,9 +175,9 @@ class VectorIndex:
     def usual(self, question: Vector) -> Usual:
         """Give what is usual for a question, and how near the nearest entry is by chance: nearer
         when it is no question."""
-        near = self._usual @ question
+        near = np.vecdot(self._usual, question)
         mean, deviation = float(near.mean()), max(float(near.std()), 1e-6)
-        nonsense = (float((self._nonsense @ question).max()) - mean) / deviation
+        nonsense = (float(np.vecdot(self._nonsense, question).max()) - mean) / deviation
         return Usual(mean, deviation, by_chance(len(self)) + max(nonsense - _SENSE, 0.0))
 
     def measured(
@@ -189,7 +189,7 @@ class VectorIndex:
         numbers = self._numbers[needed]
         found, vectors = self._vectors(connection, numbers)
         own = np.full(len(self), np.nan, np.float32)
-        near = math.unit(vectors - self._centre) @ question
+        near = np.vecdot(math.unit(vectors - self._centre), question)
         own[needed[np.isin(numbers, found)]] = (near - usual.mean) / usual.deviation
         return math.with_neighbours(own, rows, self._before, self._after) - np.float32(usual.chance)
 
