@@ -21,6 +21,7 @@ from dshloop.sessions.naming import encode_id, folder_of
 from dshloop.sessions.to_v4 import v4_events, v4_header
 from dshloop.sessions.writing import new_log
 from dshloop.times import iso_time
+from dshloop.transcripts.dsh import counts_text
 from dshloop.transcripts.vocabulary import V0, V4, Event
 
 Format = Literal["markdown", "json", "jsonl", "html", "dsh"]
@@ -113,8 +114,7 @@ def _about(session: Shown) -> About:
         facts.append(("Started", iso_time(header.created_at / 1000)))
         facts.append(("Folder", header.cwd or "none"))
     facts.append(("Loop", loop + ("" if stored.recorded else " (inferred)")))
-    counts = ", ".join(f"{count} {name}" for name, count in read.counts.items())
-    facts.append(("Content", counts))
+    facts.append(("Content", counts_text(read.counts)))
     if read.damage is not None:
         facts.append(("Damage", read.damage.message))
     return About(header.id if header else "?", title_of(read.events), tuple(facts))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dshloop.errors import DshloopError, SessionAmbiguousError, SessionNotFoundError
+from dshloop.files import why
 from dshloop.paths import Places
 from dshloop.sessions.naming import LOG_NAME, decode_id, encode_id, folder_of
 from dshloop.transcripts.dsh import LOG_NAMES, read_head
@@ -88,6 +89,8 @@ def summarize(entry: Entry) -> Summary:
             events, whole = [*events, *_tail(entry.path, entry.size)], True
     except DshloopError as error:
         return Summary(entry, None, (), "", 0, None, error.message)
+    except OSError as error:  # it went while we looked
+        return Summary(entry, None, (), "", 0, None, why(error))
     return Summary(
         entry=entry,
         header=head.header,

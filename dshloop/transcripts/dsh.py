@@ -90,6 +90,14 @@ def count_events(events: list[Event]) -> dict[str, int]:
     return {name: found[kind] for kind, name in _COUNTED.items()}
 
 
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Say counts to people: ``1 turn, 3 steps``."""
+    return ", ".join(
+        f"{count:,} {name.removesuffix('s') if count == 1 else name}"
+        for name, count in counts.items()
+    )
+
+
 def stream_chunks(event: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give the chunk records ``{type, time, chunk}`` of a v4 message or attempt, all unpacked."""
     return expand_stream(event["data"].get("stream", []))

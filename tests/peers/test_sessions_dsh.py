@@ -18,6 +18,7 @@ import pytest
 from dshloop.paths import Places
 from dshloop.runs.conversation import RunOptions
 from dshloop.runs.run import run_session
+from dshloop.sessions.fork import fork_log
 from dshloop.sessions.naming import encode_id, folder_of
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from tests.conformance.cases import DATA
@@ -145,6 +146,28 @@ def test_dsh_012_loads_our_session_and_closes_it_as_we_do(kept: int | None, tmp_
     after = read_transcript(path)
     assert after.findings == []
     assert closing_part(before, after) == before.closers()
+
+
+def test_dsh_012_loads_a_fork_of_ours(tmp_path: Path) -> None:
+    dsh = program("DSHLOOP_TEST_DSH_012", "0.1.2")
+    home, cwd = tmp_path / "home", tmp_path / "work"
+    cwd.mkdir()
+    our_lines(tmp_path)
+    (source,) = (tmp_path / "data").glob("sessions/*/ours/session.jsonl")
+    forked = fork_log(source, tmp_path / "forks", "fork", at=None, now=int(time.time() * 1000))
+    lines = forked.path.read_text(encoding="utf-8").split("\n")[:-1]
+    path = store(home, cwd, "session.jsonl", lines, "fork")
+    (home / "agents.yml").write_text(AGENTS.replace("ID", "fork"), encoding="utf-8")
+    before = read_transcript(path)
+    words = [dsh, "--profile", "sdk", "--patch", str(home / "agents.yml")]
+
+    def taken_up() -> bool:
+        return len(read_transcript(path).events) > len(before.events)
+
+    serve(words, home, cwd, [initialize(cwd)], taken_up)
+    after = read_transcript(path)
+    assert after.findings == []
+    assert after.events[: len(before.events)] == before.events
 
 
 @pytest.mark.parametrize("kept", [19, 22, 27])

@@ -72,6 +72,7 @@ def repair(
 
 def _report(checked: Checked) -> str:
     from dshloop.files import shown
+    from dshloop.transcripts.dsh import counts_text
 
     lines = [f"{shown(checked.path)}"]
     for finding in checked.findings[:_MOST_SHOWN]:
@@ -83,7 +84,7 @@ def _report(checked: Checked) -> str:
     if total > _MOST_SHOWN:
         kinds = ", ".join(f"{count} {code}" for code, count in checked.counts.items())
         lines.append(f"{total} findings in all: {kinds}")
-    content = ", ".join(f"{count} {name}" for name, count in checked.content.items())
+    content = counts_text({"events": checked.events, **checked.content})
     state = "sound" if checked.sound else "damaged"
     left = "; its last turn is open" if checked.open else ""
-    return "\n".join([*lines, f"{state}: {checked.events} events, {content}{left}"])
+    return "\n".join([*lines, f"{state}: {content}{left}"])

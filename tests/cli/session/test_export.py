@@ -100,8 +100,16 @@ def test_a_browser_shows_the_page(log: Path, tmp_path: Path) -> None:
         pytest.skip("no chromium is on PATH")
     file = tmp_path / "it.html"
     dshloop("session", "export", str(log), "--format", "html", "--out", str(file))
-    words = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", file.as_uri()]
-    shown = run_script([browser, f"--user-data-dir={tmp_path / 'profile'}", *words])
+    words = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=600,800"]
+    words += [f"--user-data-dir={tmp_path / 'profile'}", file.as_uri()]
+    shown = run_script([*words, "--dump-dom"])
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.count("<details>") == 3
     assert "answer 3" in shown.stdout
+    pictures = []
+    for scheme in (0, 1):  # dark, light
+        picture = tmp_path / f"{scheme}.png"
+        settings = f"--blink-settings=preferredColorScheme={scheme}"
+        assert run_script([*words, settings, f"--screenshot={picture}"]).returncode == 0
+        pictures.append(picture.read_bytes())
+    assert pictures[0] != pictures[1]
