@@ -137,6 +137,12 @@ class Known:
         """Give the versions that took an entry's place."""
         return [new for new, old in self.previous.items() if old == id_]
 
+    def all_newer(self, id_: str) -> Iterator[str]:
+        """Yield all versions after an entry."""
+        for new in self.newer(id_):
+            yield new
+            yield from self.all_newer(new)
+
     def first_of(self, id_: str) -> str:
         """Give the first version of an entry."""
         previous = self.previous.get(id_)
@@ -252,8 +258,8 @@ def take_in(known: Known, id_: str, is_: str) -> None:
     """Learn what an undo in the dark has done."""
     if is_ == "away":
         known.undone.add(id_)
-    elif id_ in known.forgotten:
-        known.back.add(id_)
+    elif known.state(id_) == "away":
+        known.back.update(known.forgotten.intersection([id_, *known.all_newer(id_)]))
     else:
         known.undone.update(known.newer(id_))
     assert known.state(id_) == is_

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dshloop.errors import StoreBusyError
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite import SqliteStore, connect
+from tests.memory.sqlite.damaged import filled, looked_at
+
+LONG = 30.0 if "DSHLOOP_TEST_KILLS" in os.environ else 7.0
+"""Seconds that another program keeps the lock; longer than SQLite itself waits."""
 
 OTHER = """
 import sys
@@ -47,3 +56,74 @@ def test_a_second_store_of_a_process_leaves_the_locks_of_the_first(path: Path) -
     assert other_process(path) == "alpha; beta; gamma; delta"
     first.close()
     assert other_process(path) == "alpha; beta; gamma; delta"
+
+
+HOLDER = """
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("PRAGMA locking_mode = " + sys.argv[2])
+database.execute("BEGIN " + sys.argv[3])
+if sys.argv[2] == "EXCLUSIVE":
+    database.execute("SELECT count(*) FROM sqlite_master")
+print("held", flush=True)
+sys.stdin.read()
+database.execute("ROLLBACK")
+database.close()
+"""
+
+
+@pytest.fixture(params=["NORMAL IMMEDIATE", "NORMAL EXCLUSIVE", "EXCLUSIVE EXCLUSIVE"])
+def holder(path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
+    """Another program that keeps the database locked until its input ends."""
+    filled(path).close()
+    running = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path), *request.param.split()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "held\n"
+    yield running
+    running.communicate("")
+
+
+@pytest.mark.slow
+def test_a_writer_outwaits_another_program(path: Path, holder: subprocess.Popen[str]) -> None:
+    store = SqliteStore(path)
+    threading.Timer(LONG, lambda: holder.communicate("")).start()
+    memory = store.remember(NewMemory("written after the lock", "p")).memory
+    assert holder.returncode == 0
+    assert store.recall("lock")[0].entry == memory
+    store.close()
+    assert looked_at(path).findings == ()
+
+
+@pytest.mark.slow
+def test_patience_has_an_end_that_is_told(
+    path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "PATIENCE", 0.3)
+    monkeypatch.setattr(connect, "SQLITE_WAIT", 0.1)
+    store = SqliteStore(path)
+    with pytest.raises(StoreBusyError) as raised:
+        store.remember(NewMemory("x", "p"))
+    assert str(path) in raised.value.message
+    assert raised.value.exit_code == 4
+    holder.communicate("")
+    assert store.remember(NewMemory("now it goes", "p")).memory in store.list()
+    store.close()
+    assert looked_at(path).findings == ()
+
+
+@pytest.mark.slow
+def test_a_reader_does_not_wait_for_a_writer(path: Path) -> None:
+    store = filled(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("DELETE FROM entries WHERE seq < 10")
+    assert store.count() == 62
+    assert len(store.recall("deploy")) == 10
+    other.execute("ROLLBACK")
+    other.close()
+    store.close()
