@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 from dshloop.errors import SessionNotFoundError, SessionUnreadableError
 from dshloop.files import require_file, shown, why
 from dshloop.transcripts.findings import Finding
+from dshloop.transcripts.first_line import read_first_line
 from dshloop.transcripts.framing import text_of
-from dshloop.transcripts.header import Header, header_faults, read_header, version_fault
 from dshloop.transcripts.lines import decode_line, parse_json, reason, rejoin, salvage
 from dshloop.transcripts.packed import (
     MalformedRowError,
@@ -79,70 +79,31 @@ class Scan:
         self.good_bytes = 0
         self.text_bytes = 0
         self._text, self.compressed = text_of(file, self.report)
-        self._line = 0
+        self._line = 1
         self._expected = 0
         self._refusal = ""
         self._committed = False  # a turn/end stands at or behind the damage
         self._unknown: set[str] = set()
         self._pieces: list[bytes] = []  # the lines just before that gave nothing
-        self._beside_header: list[Event] = []
-        self.version = V4 if path.name.startswith("session.v4.") else V0
-        self.header = self._read_header()
+        self.header_line = self._text.readline()
+        self._read_first_line()
+
+    def _read_first_line(self) -> None:
+        raw = self.header_line
+        first = read_first_line(raw)
+        self.header, self._beside_header = first.header, first.beside
+        named = V4 if self.path.name.startswith("session.v4.") else V0
+        self.version = named if first.version is None else first.version
+        self.damaged, self.text_bytes = not first.whole, len(raw)
+        self.good_bytes = len(raw) if first.whole else 0
+        for finding in first.findings:
+            self.report(finding)
 
     def report(self, finding: Finding) -> None:
         """Count a finding, and keep it while there is room."""
         self.counts[finding.code] += 1
         if len(self.findings) < MOST_FINDINGS or finding.refuses:
             self.findings.append(finding)
-
-    # --- line 1 --------------------------------------------------------------------------------
-
-    def _read_header(self) -> Header | None:
-        raw = self.header_line = self._text.readline()
-        self._line, self.text_bytes = 1, len(raw)
-        if not raw.endswith(b"\n"):
-            self._no_header("empty or header-less session log")
-            return None
-        try:
-            value = decode_line(raw)
-        except (ValueError, RecursionError):
-            self._no_header("corrupt session log: header line is not valid JSON")
-            value = self._saved_header(raw)
-        if not isinstance(value, dict) or value.get("type") != "session":
-            if not self.damaged:
-                self._no_header("corrupt session log: first line is not a session header")
-            self._save_first_event(value)
-            return None
-        if not self.damaged:
-            self.good_bytes = len(raw)
-        header = read_header(value)
-        self._check_header(header)
-        return header
-
-    def _saved_header(self, raw: bytes) -> Any:
-        """Take a header, and the events that are glued to it, out of a damaged first line."""
-        saved = salvage(raw)
-        place = next((at for at, each in enumerate(saved) if each["type"] == "session"), None)
-        self._beside_header = [each for each in saved if each["type"] != "session"]
-        return None if place is None else saved[place]
-
-    def _save_first_event(self, value: Any) -> None:
-        if isinstance(value, dict) and envelope_fault(value) is None:
-            self._beside_header = [value]
-
-    def _no_header(self, message: str) -> None:
-        self.damaged = True
-        self.report(Finding("NO_HEADER", "error", message, line=1, byte=0, refuses=True))
-
-    def _check_header(self, header: Header) -> None:
-        fault = version_fault(header)
-        if fault is not None:
-            self.version = V4 if header.version > V0 else V0
-            self.report(Finding("VERSION", "error", fault, line=1, byte=0, refuses=True))
-            return
-        self.version = header.version
-        for message in header_faults(header):
-            self.report(Finding("HEADER", "error", message, line=1, byte=0, refuses=True))
 
     # --- events --------------------------------------------------------------------------------
 
