@@ -96,6 +96,7 @@ def add(
     dry_run: DryRun = False,
 ) -> Result[dict[str, Any]]:
     """Add an agent to the dock row, or all that a file describes."""
+    from dshloop.drivers import recorded
     from dshloop.loops.edit import add_agents
 
     run = invocation(ctx)
@@ -104,7 +105,7 @@ def add(
         "sessionId": session,
         "resumeSessionId": resume,
         "loop": loop,
-        "driver": driver,
+        "driver": None if driver is None else recorded(driver),
         "provider": provider,
         "model": model,
         "maxTokens": max_tokens,

@@ -78,7 +78,7 @@ def docked(run: Invocation, *, packages: bool = True) -> Iterator[tuple[Docking,
 
 
 def cautions(docking: Docking) -> list[Caution]:
-    """Give what can't be used as warnings beside an answer."""
+    """Give what can't be used, and what the dock warns of, as warnings beside an answer."""
     found = [
         Caution(f"{name}: {fault.message}", fault.code, details=fault.as_json())
         for name, fault in docking.faults
@@ -86,7 +86,7 @@ def cautions(docking: Docking) -> list[Caution]:
     if docking.fault is not None:
         fault = docking.fault
         found.append(Caution(f"the dock row: {fault.message}", fault.code, details=fault.as_json()))
-    return found
+    return [*found, *(Caution(text, "DOCK") for text in docking.dock.warnings)]
 
 
 def edit_dock(

@@ -16,8 +16,9 @@ from dshloop.cli.docked import (
 )
 from dshloop.cli.models import answering_model
 from dshloop.cli.params import ProfileCommand, invocation, new_app
-from dshloop.errors import ExitCode, UsageError
+from dshloop.errors import ExitCode
 from dshloop.result import Caution, Document, Result, Table
+from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
     from dshloop.loops.catalog import Entry
@@ -53,7 +54,10 @@ def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 @app.command(cls=ProfileCommand, epilog="Example: dshloop driver show fake-driver")
 def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
     """Show a driver: where it is from, which loops and routes name it, which model it asks."""
+    from dshloop.drivers import choose
+
     run = invocation(ctx)
+    name = choose(name).name
     with docked(run) as (docking, notices):
         entry = docking.require_driver(name)
     config = docking.dock.config
@@ -64,15 +68,21 @@ def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
     ]
     data = {**_as_json(docking, entry), "loops": loops, "routes": routes}
     data["model"] = model = answering_model(run) if name == "default" else None
-    lines = [f"name    {name}", f"from    {entry.offer.source} ({entry.offer.where})"]
-    lines += [f"target  {entry.offer.target}"] if entry.offer.target else []
-    lines += [f"default {data['default']}"] if data["default"] else []
-    lines += [f"loops   {', '.join(loops)}"] if loops else []
-    lines += [f"routes  {', '.join(routes)}"] if routes else []
-    if name == "default":
-        lines += [f"model   {model or 'none is set up: dshloop provider list'}"]
-    lines += [f"fault   {entry.fault.message}"] if entry.fault is not None else []
+    said = {
+        "name": name,
+        "from": f"{entry.offer.source} ({entry.offer.where})",
+        "target": entry.offer.target,
+        "default": data["default"],
+        "loops": ", ".join(loops),
+        "routes": ", ".join(routes),
+        "model": model or (_NO_MODEL if name == "default" else None),
+        "fault": None if entry.fault is None else entry.fault.message,
+    }
+    lines = [f"{key:<7} {one_line(text)}" for key, text in said.items() if text]
     return Result(data, "\n".join(lines), notices=notices)
+
+
+_NO_MODEL = "none is set up: dshloop provider list"
 
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop driver use fake-driver")
@@ -84,6 +94,7 @@ def use(
     Writes agent-loops.defaultDriver in dsh's settings.yaml; no profile is needed. Sessions that
     are there keep the driver they were made on.
     """
+    from dshloop.drivers import recorded
     from dshloop.files import shown
     from dshloop.host.settings import DshSettings
     from dshloop.journal import Plan
@@ -91,7 +102,7 @@ def use(
     from dshloop.loops.settings_default import KEY, NAMESPACE
 
     run = invocation(ctx)
-    require_driver_name(name)
+    name = recorded(require_driver_name(name))
     warnings: list[Caution] = []
     with docked(run) as (docking, notices):
         if not force and not _is_switched_off(docking, name, warnings):
@@ -183,11 +194,6 @@ def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 
 def _is_switched_off(docking: Docking, name: str, warnings: list[Caution]) -> bool:
     """Let the fake driver be chosen where this profile has it off, and say how to switch it on."""
-    if name == "ping":
-        raise UsageError(
-            "ping is the default driver with a provider of its own, and can't be a default",
-            hint="Use it for one run: dshloop session run --driver ping.",
-        )
     rows = docking.rows
     engine = docking.engine
     if name != "fake-driver" or engine is None or engine.fake_driver:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dshloop.errors import DriverUnavailableError
+from dshloop.errors import DriverUnavailableError, UsageError
 
 
 class Choice(NamedTuple):
@@ -34,6 +34,20 @@ AVAILABLE = ("fake", "ping")
 def choose(name: str) -> Choice:
     """Tell what a name on the command line means; one that we don't know stands for itself."""
     return _NAMES.get(name) or Choice(name)
+
+
+def recorded(name: str) -> str:
+    """Give the name that is recorded for one that was typed.
+
+    Raises USAGE for one that stands for more than a driver.
+    """
+    choice = choose(name)
+    if choice.provider is not None:
+        raise UsageError(
+            f"{name} is the driver {choice.name} with a provider of its own, and can't be recorded",
+            hint=f"Use it for one run: dshloop session run --driver {name}.",
+        )
+    return choice.name
 
 
 def require_known(choice: Choice, registered: Sequence[str]) -> None:

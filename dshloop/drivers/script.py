@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from dshloop.errors import ScriptInvalidError
 from dshloop.files import decode, read_bytes, shown
-from dshloop.loops.fields import Fields, Page
+from dshloop.loops.fields import Fields, Page, is_number
 from dshloop.loops.names import is_object, is_text, listed
 
 Ending = Literal["stop", "tool-calls", "max-tokens", "disconnect"]
@@ -171,7 +171,7 @@ def _failure(fields: Fields) -> Failure | None:
 def _span(fields: Fields, key: str) -> tuple[float, float]:
     given = fields.value.get(key, 0)
     pair = given if isinstance(given, list) else [given, given]
-    if len(pair) != 2 or not all(type(one) in (int, float) and one >= 0 for one in pair):
+    if len(pair) != 2 or not all(is_number(one) and one >= 0 for one in pair):
         fields.refuse(f"{fields.at(key)} must be {_ORDERED}", key)
     least, most = pair
     if least > most:

@@ -16,6 +16,19 @@ from dshloop.host.calling import call, contained
 if TYPE_CHECKING:
     import asyncio
 
+EVENTS = frozenset(
+    {
+        *(f"agent/{name}" for name in ("created", "disposed", "session-start", "status", "error")),
+        *(f"agent/inbox/{name}" for name in ("inserted", "discarded", "claimed")),
+        *(f"agent/{name}" for name in ("pre-step", "request", "request-error", "turn-stopping")),
+        *(f"session/{name}" for name in ("created", "disposed", "event", "flush")),
+        *(f"tools/{name}" for name in ("pre-execute", "execute", "post-execute", "result")),
+        "tools/change",
+        "system-prompt/assemble",
+    }
+)
+"""What a host dispatches; plugins may add events of their own."""
+
 Listener = Callable[..., Any]
 Disposer = Callable[[], None]
 Report = Callable[[str, Exception], object]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dshloop.host.host import Host
 
 SERVICE = "agentPresets"
+FOLDER = ".agent-presets"
 _SELECTED = "agent-preset/selected"
 _OWN = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -42,7 +43,7 @@ class HostPresets:
 
     def __init__(self, host: Host, dsh_home: Path, find: Find) -> None:
         self._host = host
-        self._root = dsh_home / ".agent-presets"
+        self._root = dsh_home / FOLDER
         self._find = find
         self._composed: dict[int, str] = {}
         self.trees: dict[int, Tree] = {}
@@ -95,14 +96,19 @@ class HostPresets:
     @property
     def names(self) -> list[str]:
         """The names of all presets that can be mounted."""
-        own = {path.parent.name for path in self._root.glob("*/agent.cordis.yml")}
-        return sorted({*SHIPPED, *STAND_INS, *filter(_OWN.fullmatch, own)})
+        return preset_names(self._root)
 
     async def _unmount(self, agent: Agent) -> None:
         self._composed.pop(id(agent), None)
         tree = self.trees.pop(id(agent), None)
         if tree is not None:
             await tree.stop()
+
+
+def preset_names(root: Path) -> list[str]:
+    """Give the names of all presets: ours, stand-ins, and the user's own in a folder."""
+    own = {path.parent.name for path in root.glob("*/agent.cordis.yml")}
+    return sorted({*SHIPPED, *STAND_INS, *filter(_OWN.fullmatch, own)})
 
 
 def preset_of(agent: Agent) -> str | None:

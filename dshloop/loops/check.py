@@ -12,6 +12,7 @@ from typing import Any, Literal
 from dshloop.errors import InvalidConfigError
 from dshloop.loops.binding import Binding
 from dshloop.loops.config import AGENT_FIELDS, KEYS, AgentEntry, DockConfig, read_dock_config
+from dshloop.loops.fields import near_match
 from dshloop.loops.names import ABSENT, as_text, is_object, listed
 from dshloop.loops.selection import Route
 
@@ -81,7 +82,7 @@ def _strangers(
     for key in value:
         if key in known:
             continue
-        near = _near(as_text(key), known)
+        near = near_match(as_text(key), known)
         hint = f'Did you mean "{near}"?' if near else f"The keys here are {', '.join(known)}."
         path = f"{place}{as_text(key)}"
         yield DockFinding("UNKNOWN_KEY", "error", path, f"{path} is no key of the dock", hint)
@@ -130,7 +131,7 @@ def _unknown(
 ) -> Iterator[DockFinding]:
     if known is None or name in known:
         return
-    near = _near(name, known)
+    near = near_match(name, known)
     hint = f"Register it, or use one of these: {listed(sorted(known))}."
     yield DockFinding(
         f"UNKNOWN_{kind.upper()}",
@@ -198,11 +199,3 @@ def _setting(around: Surroundings) -> Iterator[DockFinding]:
 def _maps(config: DockConfig) -> Iterator[tuple[str, Mapping[str, Route]]]:
     yield "presetLoops", config.preset_loops
     yield "sessionLoops", config.session_loops
-
-
-def _near(name: str, known: Collection[str]) -> str | None:
-    from difflib import get_close_matches
-
-    folded = {word.casefold(): word for word in known}
-    found = get_close_matches(name.casefold(), folded, n=1)
-    return folded[found[0]] if found else None

@@ -196,7 +196,8 @@ class Dock:
         """Name the driver for loops without one: the user's setting as it is now, or the row's."""
         try:
             chosen = chosen_driver(self.settings, self.warn)
-        except Exception:  # settings that can't be read must not keep agents from starting
+        except Exception as fault:  # settings that can't be read keep no agent from starting
+            self.warn(f"the settings can't be read, so the config's default driver counts: {fault}")
             chosen = None
         return (self.config.default_driver, "config") if chosen is None else (chosen, "settings")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from sys import float_info
+from typing import Any, NoReturn, TypeGuard
 
 from dshloop.dsh_yaml import Document, load_document
 from dshloop.errors import DshloopError, DshYamlInvalidError
 from dshloop.loops.names import is_name, is_text, listed
 
+_MOST = float_info.max
 Test = Callable[[Any], bool]
 
 
@@ -98,11 +100,11 @@ class Fields:
         return found
 
     def number(self, key: str, least: float | None = 0) -> float | None:
-        """Give a number of at least `least`; any with None."""
+        """Give a finite number of at least `least`; any with None."""
         wanted = "a number" if least is None else f"a number >= {least:g}"
 
         def test(value: Any) -> bool:
-            return type(value) in (int, float) and (least is None or value >= least)
+            return is_number(value) and (least is None or value >= least)
 
         found: float | None = self.get(key, test, wanted)
         return found
@@ -112,7 +114,7 @@ class Fields:
         value = self.value.get(key)
         if isinstance(value, str) and value:
             return (value,)
-        items = self.items(key)
+        items = self.items(key, "a non-empty string, or a list of them")
         for index, item in enumerate(items or ()):
             if not is_text(item):
                 self.page.refuse(
@@ -120,9 +122,9 @@ class Fields:
                 )
         return None if items is None else tuple(items)
 
-    def items(self, key: str) -> Sequence[Any] | None:
+    def items(self, key: str, wanted: str = "a list") -> Sequence[Any] | None:
         """Give a list."""
-        found: Sequence[Any] | None = self.get(key, lambda value: isinstance(value, list), "a list")
+        found: Sequence[Any] | None = self.get(key, lambda value: isinstance(value, list), wanted)
         return found
 
     def inner(self, key: str) -> Fields | None:
@@ -136,6 +138,11 @@ class Fields:
     def refuse(self, message: str, key: str | None = None, hint: str | None = None) -> NoReturn:
         """Raise the page's error for a key of this mapping."""
         self.page.refuse(message, self.value, key, hint)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number that a double holds, and neither infinite nor NaN."""
+    return isinstance(value, int | float) and type(value) is not bool and abs(value) <= _MOST
 
 
 def near_match(name: str, known: Collection[str]) -> str | None:

@@ -114,9 +114,8 @@ def _prompt(fields: Fields) -> tuple[PromptSection, ...]:
     given = fields.value.get("prompt")
     if isinstance(given, str) and given:
         return (PromptSection(fields.path.rpartition(".")[2], given),)
-    return tuple(
-        _section(fields, index, item) for index, item in enumerate(fields.items("prompt") or ())
-    )
+    items = fields.items("prompt", "a non-empty string, or a list of them and of sections") or ()
+    return tuple(_section(fields, index, item) for index, item in enumerate(items))
 
 
 def _section(fields: Fields, index: int, item: object) -> PromptSection:

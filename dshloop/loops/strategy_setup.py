@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dshloop.errors import InvalidLoopDefinitionError
 from dshloop.host.agent import Agent
 from dshloop.loops.harness import PresetMounts
 from dshloop.loops.importing import load_object
@@ -21,9 +22,9 @@ _REQUEST, _PRE_STEP = "agent/request", "agent/pre-step"
 def strategy_as_loop(strategy: Strategy, presets: PresetMounts | None = None) -> Loop:
     """Make the loop of a strategy; its hooks are imported now.
 
-    Raises LOOP_IMPORT_FAILED.
+    Raises LOOP_IMPORT_FAILED, and INVALID_LOOP_DEFINITION for a hook that can't be called.
     """
-    listeners = [(event, load_object(target)) for event, target in strategy.hooks]
+    listeners = [(event, _listener(strategy.id, target)) for event, target in strategy.hooks]
 
     async def setup(agent: Agent) -> None:
         for preset in strategy.presets:
@@ -43,6 +44,18 @@ def strategy_as_loop(strategy: Strategy, presets: PresetMounts | None = None) ->
     fields = {name: getattr(strategy, name) for name in _FIELDS}
     given = {name: value for name, value in fields.items() if value is not None}
     return strategy_loop(setup, id=strategy.id, **given)
+
+
+def _listener(loop: str, target: str) -> Callable[..., Any]:
+    found = load_object(target)
+    if callable(found):
+        return found  # type: ignore[no-any-return]
+    raise InvalidLoopDefinitionError(
+        f'a hook of loop "{loop}" must be a function, and {target} is {type(found).__name__}',
+        hint="A listener takes the event and, where others may follow it, `following`.",
+        loop=loop,
+        target=target,
+    )
 
 
 _FIELDS = ("driver", "provider", "model", "label", "description")

@@ -263,9 +263,9 @@ class _Opening:
             rows, drivers = self.options.rows.dock_rows, self.process.dock.drivers.names
             mend(error, rows, drivers, selection.source)
             raise
-        asked, drivers = self.options.model, self.process.dock.drivers
-        engine = None if resolved.driver is None else drivers.get(resolved.driver)
-        ours = engine is not None and self.process.dock.is_built_in(engine)
+        asked, dock = self.options.model, self.process.dock
+        engine = None if resolved.driver is None else dock.drivers.get(resolved.driver)
+        ours = engine is not None and dock.is_built_in(engine)
         if (ours and resolved.driver == FAKE) or (choice is not None and choice.provider):
             asked.require_nothing(self.options.driver or FAKE)
             return resolved.binding, {}

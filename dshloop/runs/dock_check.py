@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from dshloop.errors import DshloopError
+from dshloop.host.hooks import EVENTS
+from dshloop.host.presets import FOLDER, preset_names
 from dshloop.loops.binding import Binding, read_binding
 from dshloop.loops.check import DockFinding, Surroundings, check_config
 from dshloop.loops.engine_row import read_engine_config
+from dshloop.loops.fields import near_match
 from dshloop.loops.names import ABSENT, is_object
 from dshloop.loops.settings_default import KEY, NAMESPACE
 from dshloop.paths import Places
@@ -59,6 +62,7 @@ def check_docking(docking: Docking, places: Places) -> list[Located]:
         *_config(docking, places),
         *_foreign(docking),
         *_strategies(docking),
+        *_data(docking, places),
         *_engine(docking),
     ]
     return sorted(found, key=lambda one: one.severity)
@@ -159,6 +163,35 @@ def _strategies(docking: Docking) -> Iterator[Located]:
                 f"Register it, or use one of these: {', '.join(sorted(docking.drivers))}.",
                 entry.offer.where,
             )
+
+
+def _data(docking: Docking, places: Places) -> Iterator[Located]:
+    """Find what strategies of loops.yml name and nobody has: presets, events."""
+    presets = preset_names(places.dsh_home / FOLDER)
+    for entry in docking.loops.values():
+        strategy = entry.offer.strategy
+        if strategy is None:
+            continue
+        for preset in strategy.presets:
+            if preset not in presets:
+                said = f'loop "{entry.id}" mounts preset "{preset}", which is not there'
+                path = f"{entry.id}.presets"
+                hint = _meant(preset, presets) or f"Presets: {', '.join(presets)}."
+                yield Located("PRESET_NOT_FOUND", "error", path, said, hint, entry.offer.where)
+        for event, _ in strategy.hooks:
+            if event not in EVENTS:
+                near = _meant(event, EVENTS)
+                said = f'loop "{entry.id}" listens to "{event}", which the host never tells of'
+                hint = near or "It is heard only if a plugin tells of it."
+                yield Located(
+                    "UNKNOWN_EVENT", "error" if near else "warning", f"{entry.id}.hooks.{event}",
+                    said, hint, entry.offer.where,
+                )  # fmt: skip
+
+
+def _meant(name: str, known: Collection[str]) -> str | None:
+    near = near_match(name, known)
+    return None if near is None else f'Did you mean "{near}"?'
 
 
 def _engine(docking: Docking) -> Iterator[Located]:

@@ -64,7 +64,10 @@ class Docking:
         """Give where each candidate of an explanation is written."""
         found = {f"{NAMESPACE}.{KEY}": _setting_place(self.settings)}
         for entry in self.loops.values():
-            found[f'loop "{entry.id}"'] = entry.offer.where
+            offer = entry.offer
+            by_file = offer.source == "profile"
+            place = offer.where if by_file else f"{offer.source} ({offer.where})"
+            found[f'loop "{entry.id}"'] = place
         for path in _paths(self.config):
             where = self.rows.where(path) if self.rows is not None else None
             found[path] = f"{where} ({path})" if where else f"{path} ({BUILT_IN})"

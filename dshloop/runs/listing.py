@@ -39,6 +39,11 @@ class Row:
     stored: Stored
     short_id: str
 
+    @property
+    def state(self) -> str:
+        """Where the session stands, in a word for people."""
+        return shown_state(self.summary)
+
     def as_json(self) -> dict[str, Any]:
         """Give the row as a JSON object; times are ISO 8601 in UTC."""
         entry, header = self.summary.entry, self.summary.header
@@ -56,6 +61,7 @@ class Row:
             "size": entry.size,
             "path": shown(entry.path),
             "fault": self.summary.fault,
+            "fault_code": self.summary.fault_code,
         }
 
 
@@ -87,12 +93,11 @@ class Wanted:
 
     def fits(self, summary: Summary, stored: Stored) -> bool:
         """Whether a session is one of those."""
-        state = "damaged" if summary.fault else summary.state
         pairs = (
             (self.loop, stored.loop),
             (self.driver, stored.driver),
             (self.preset, stored.preset),
-            (self.state, state),
+            (self.state, shown_state(summary)),
         )
         here = self.cwd is None or in_folder(summary, self.cwd)
         return here and all(asked in (None, found) for asked, found in pairs)
@@ -175,6 +180,16 @@ def _short(each: str, ordered: list[str]) -> str:
 def _shared_length(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+_REFUSED = {"VERSION": "other version", "UNKNOWN_TYPE": "unknown events"}
+
+
+def shown_state(summary: Summary) -> str:
+    """Tell damage from what a newer harness wrote; else how the last turn ended."""
+    if summary.fault:
+        return _REFUSED.get(summary.fault_code or "", "damaged")
+    return summary.state or ""
 
 
 def stored_of(summary: Summary) -> Stored:

@@ -12,6 +12,7 @@ from dshloop.cli.loop.common import app
 from dshloop.cli.params import ProfileCommand, invocation
 from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Result, Table
+from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
     from dshloop.loops.catalog import Entry
@@ -147,10 +148,10 @@ def _lines(data: dict[str, Any]) -> str:
         if key == "does":
             shown += [(name, _short(part)) for name, part in value.items()]
         elif key == "fault" and value:
-            shown.append((key, f"{value['code']}: {value['message']}"))
+            shown.append((key, one_line(f"{value['code']}: {value['message']}")))
         elif key == "shadows":
             hidden = [f"{one['from']} ({one['where']})" for one in value]
-            shown += [("hides", ", ".join(hidden))] if hidden else []
+            shown += [("hides", _short(hidden))] if hidden else []
         elif value not in (None, [], False):
             shown.append((key, _short(value)))
     width = max(len(name) for name, _ in shown)
@@ -162,7 +163,7 @@ def _short(value: Any) -> str:
         return ", ".join(_short(item) for item in value)
     if isinstance(value, dict):
         return " ".join(f"{key}={_short(item)}" for key, item in value.items())
-    return "yes" if value is True else str(value)
+    return "yes" if value is True else one_line(str(value))
 
 
 def _explained(found: Explanation) -> str:
@@ -173,7 +174,13 @@ def _explained(found: Explanation) -> str:
     if found.recorded is not None:
         lines.append(f"binding {'recorded' if found.recorded else 'not recorded'}")
     cells = [
-        ("*" if one.won else " ", one.dimension, one.origin, str(one.value or "-"), one.where)
+        (
+            "*" if one.won else " ",
+            one.dimension,
+            one.origin,
+            one_line(str(one.value or "-")),
+            one_line(one.where),
+        )
         for one in found.candidates
     ]
     widths = [max(len(row[column]) for row in cells) for column in range(4)]

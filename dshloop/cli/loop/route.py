@@ -77,6 +77,8 @@ def route(
 
     run = invocation(ctx)
     where = (_maps(session, preset) or ["presetLoops"])[0]
+    if not key:
+        raise UsageError("KEY is empty, and no preset or session has an empty id")
     wanted = _target(target)
     warnings = _known(run, wanted, force)
 
@@ -118,11 +120,12 @@ def _maps(session: bool, preset: bool) -> list[RouteMap]:
 
 def _target(text: str) -> Route:
     """Read LOOP[+DRIVER]. Raises INVALID_LOOP_ID and INVALID_DRIVER."""
+    from dshloop.drivers import recorded
     from dshloop.loops.names import require_driver_name, require_loop_id
     from dshloop.loops.selection import Route
 
     loop, plus, driver = text.partition("+")
-    return Route(require_loop_id(loop), require_driver_name(driver) if plus else None)
+    return Route(require_loop_id(loop), recorded(require_driver_name(driver)) if plus else None)
 
 
 def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:

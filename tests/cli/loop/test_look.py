@@ -294,3 +294,52 @@ def test_the_metadata_of_packages_is_read_only_where_one_offers_something(
     assert dshloop("loop", "explain", "--loop", "theirs", "--json").json["loop"] == "theirs"
     assert "theirs" in dshloop("loop", "list").out
     assert dshloop("loop", "show", "theirs", "--json").json["where"] == "pack"
+
+
+def test_check_finds_presets_and_events_that_nobody_has(docked: Path) -> None:
+    text = (
+        "loops:\n  a: {presets: nopreset, hooks: {agent/prestep: cli_loops:setup}}\n"
+        "  b: {hooks: {of/mine: cli_loops:setup, agent/request: cli_loops:setup}}\n"
+        "  c: {presets: [minimal, ptc], hooks: {agent/status: 'json:__doc__'}}\n"
+    )
+    (docked.parent / "loops.yml").write_text(text)
+    ran = dshloop("loop", "check", "--json")
+    found = {one["path"]: one for one in ran.json}
+    assert ran.code == 1
+    assert found["a.presets"]["code"] == "PRESET_NOT_FOUND"
+    event = found["a.hooks.agent/prestep"]
+    assert (event["severity"], event["line"]) == ("error", 2)
+    assert event["hint"] == 'Did you mean "agent/pre-step"?'
+    assert found["b.hooks.of/mine"]["severity"] == "warning"
+    assert "json:__doc__ is str" in found["c"]["message"]
+    assert not [path for path in found if path.startswith(("c.", "b.hooks.agent"))]
+
+
+@pytest.mark.parametrize("broken", [b"agent-loops: [", b"\xff\xfe\x00"])
+def test_settings_that_can_not_be_read_are_told(docked: Path, broken: bytes) -> None:
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.write_bytes(broken)
+    said = "the settings can't be read, so the config's default driver counts"
+    docked.write_text(
+        docked.read_text().replace(
+            "standard # keep", "standard\n        defaultDriver: fake-driver"
+        )
+    )
+    for words in (["loop", "explain"], ["driver", "list"], ["session", "run", "hi"]):
+        ran = dshloop(*words)
+        assert ran.code == 0, words
+        assert said in ran.err
+        assert str(settings) in ran.err
+
+
+def test_lines_in_keys_and_labels_break_no_table(docked: Path) -> None:
+    (docked.parent / "loops.yml").write_text('loops: {a: {label: "one\\ntwo", prompt: "x\\ny"}}')
+    docked.write_text(docked.read_text().replace("{code: standard}", '{"a\\nb": a}'))
+    shown = dshloop("loop", "show", "a").out.splitlines()
+    assert "label   one two" in shown
+    assert "routes  preset a b" in shown
+    lines = dshloop("loop", "explain", "--preset", "a\nb").out.splitlines()
+    assert all(line[:1] in ("", " ", "*") for line in lines[3:])
+    assert any(line.endswith("loops.yml:1") for line in lines if "strategy" in line)
+    builtin = dshloop("loop", "explain").out.splitlines()
+    assert any(line.endswith("built-in (dshloop)") for line in builtin if "strategy" in line)

@@ -311,3 +311,28 @@ def test_a_wrong_team_is_refused_with_its_line(
     assert said in error["message"] + str(error["hint"])
     assert error["details"]["line"] == line
     assert docked.read_bytes() == before
+
+
+def test_names_of_the_command_line_are_written_as_the_drivers_they_mean(docked: Path) -> None:
+    assert dshloop("loop", "route", "code", "standard+fake").code == 0
+    assert dshloop("agent", "add", "b", "--driver", "headless").code == 0
+    assert dshloop("driver", "use", "fake", "--json").json["driver"] == "fake-driver"
+    assert dshloop("driver", "show", "fake", "--json").json["name"] == "fake-driver"
+    config = dock_config(docked)
+    assert config["presetLoops"] == {"code": {"loop": "standard", "driver": "fake-driver"}}
+    assert config["agents"] == [{"id": "first"}, {"id": "b", "driver": "default"}]
+    for words in (
+        ["loop", "route", "code", "standard+ping"],
+        ["agent", "add", "c", "--driver", "ping"],
+        ["driver", "use", "ping"],
+    ):
+        ran = dshloop(*words, "--json")
+        assert (ran.code, ran.error["code"]) == (2, "USAGE")
+        assert "session run --driver ping" in ran.error["hint"]
+
+
+def test_a_route_needs_a_key(docked: Path) -> None:
+    before = docked.read_bytes()
+    ran = dshloop("loop", "route", "", "standard", "--json")
+    assert (ran.code, ran.error["code"]) == (2, "USAGE")
+    assert docked.read_bytes() == before
