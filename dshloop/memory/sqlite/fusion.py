@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import log
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 NEAREST = 30
 """Entries that are looked at for their meaning alone."""
@@ -17,8 +17,6 @@ NEAREST = 30
 # What each standard deviation is worth in ranking's total, and from where on it counts.
 _WORTH = 0.08
 _FROM = -2.0
-ANSWERS = -_FROM * _WORTH
-"""What meaning alone must be worth to be an answer: more than chance makes."""
 
 
 def by_chance(entries: int) -> float:
@@ -30,17 +28,29 @@ def by_chance(entries: int) -> float:
     return 0.8 + 0.52 * log(max(entries, 1))
 
 
+class Nearness(NamedTuple):
+    """How near an entry is, in standard deviations above `by_chance`: ``alone``, and the better of
+    that and ``together`` with its neighbours."""
+
+    alone: float
+    together: float
+
+
 class Near(Protocol):
     """A question's view of the stored vectors (nearness.py)."""
 
     def nearest(self, wanted: int) -> Sequence[int]:
         """Give the entries nearest in meaning that pass the filters, by number, nearest first."""
 
-    def nearness(self, seqs: Sequence[int]) -> Mapping[int, float]:
-        """Give how near entries are, in standard deviations above `by_chance`; those without a
-        vector are left out."""
+    def nearness(self, seqs: Sequence[int]) -> Mapping[int, Nearness]:
+        """Give how near entries are; those without a vector are left out."""
 
 
-def meant(nearness: float) -> float:
+def meant(nearness: Nearness) -> float:
     """Give what nearness adds to ranking's total: 0 for most entries, seldom more than .4."""
-    return _WORTH * max(nearness - _FROM, 0.0)
+    return _WORTH * max(nearness.together - _FROM, 0.0)
+
+
+def answers(nearness: Nearness) -> bool:
+    """Tell whether an entry is an answer by its meaning alone, neighbours left aside."""
+    return nearness.alone >= 0.0

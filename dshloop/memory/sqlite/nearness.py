@@ -20,7 +20,8 @@ import numpy as np
 
 from dshloop.memory.sqlite import vector_math as math
 from dshloop.memory.sqlite.filters import where
-from dshloop.memory.sqlite.fusion import by_chance
+from dshloop.memory.sqlite.fusion import Nearness, by_chance
+from dshloop.memory.sqlite.rows import Stored
 from dshloop.memory.sqlite.vector_math import Floats, Rows, Signs
 from dshloop.memory.sqlite.vectors import (
     NONSENSE,
@@ -66,7 +67,7 @@ class VectorIndex:
         self._centre: Vector = np.empty(0, np.float32)
         self._usual: Vectors = np.empty((0, 0), np.float32)
         self._nonsense: Vectors = np.empty((0, 0), np.float32)
-        self._session_codes: dict[str | bytes, int] = {}
+        self._groups: dict[Stored | tuple[Stored, str], int] = {}
         self._clear()
 
     def __len__(self) -> int:
@@ -96,7 +97,8 @@ class VectorIndex:
         none = np.empty(0, np.int64)
         self._numbers: Rows = none
         self._seqs: Rows = none
-        self._sessions: Rows = none
+        self._in_group: Rows = none
+        self._moments: Rows = none
         self._signs: Signs = np.empty((0, 0), np.uint64)
         self._by_seq: Rows = none
         self._before: Rows = none
@@ -104,22 +106,26 @@ class VectorIndex:
         self._centred_at = 0
 
     def _stored_after(self, connection: sqlite3.Connection, number: int) -> Rows:
-        """Give (number, seq, code of the session) of the vectors after a number."""
+        """Give (number, seq, group, moment) of the vectors after a number."""
         if self._model is None:
-            return np.empty((0, 3), np.int64)
+            return np.empty((0, 4), np.int64)
         found = connection.execute(
-            "SELECT v.number, v.seq, e.session FROM vectors AS v JOIN entries AS e ON e.seq = v.seq"
+            "SELECT v.number, v.seq, e.session, e.project, e.kind, CAST(e.created_at AS INTEGER)"
+            " FROM vectors AS v JOIN entries AS e ON e.seq = v.seq"
             " WHERE v.number > ? AND v.model = ? ORDER BY v.number",
             (number, self._model.number),
         )
-        parts = [np.empty((0, 3), np.int64)]
+        parts = [np.empty((0, 4), np.int64)]
         while rows := found.fetchmany(_AT_ONCE):
-            parts.append(np.array([(n, seq, self._code(name)) for n, seq, name in rows], np.int64))
+            parts.append(
+                np.array([(n, seq, self._group(*of), at) for n, seq, *of, at in rows], np.int64)
+            )
         return np.concatenate(parts)
 
-    def _code(self, session: str | bytes) -> int:
-        codes = self._session_codes
-        return codes.setdefault(session, len(codes)) if session else -1
+    def _group(self, session: Stored, project: Stored, kind: str) -> int:
+        """Number what entries have neighbours in: sessions from 0 on, others from -1 down."""
+        number = self._groups.setdefault(session or (project, kind), len(self._groups))
+        return number if session else -1 - number
 
     def _take_centre(self, connection: sqlite3.Connection, numbers: Rows) -> None:
         """Look at a sample of the vectors and at texts that have nothing to do with them."""
@@ -142,10 +148,11 @@ class VectorIndex:
         self._signs = np.concatenate(parts, axis=1)
         self._numbers = np.concatenate([self._numbers, added[:, 0]])
         self._seqs = np.concatenate([self._seqs, added[:, 1]])
-        self._sessions = np.concatenate([self._sessions, added[:, 2]])
+        self._in_group = np.concatenate([self._in_group, added[:, 2]])
+        self._moments = np.concatenate([self._moments, added[:, 3]])
         self._leave_out_replaced()
         self._by_seq = np.argsort(self._seqs)
-        self._before, self._after = math.links(self._seqs, self._sessions)
+        self._before, self._after = math.links(self._seqs, self._in_group, self._moments)
 
     def _leave_out_replaced(self) -> None:
         """Keep the last vector of each entry."""
@@ -154,7 +161,7 @@ class VectorIndex:
         if not last.all():
             kept = np.sort(order[last])
             self._numbers, self._seqs = self._numbers[kept], self._seqs[kept]
-            self._sessions = self._sessions[kept]
+            self._in_group, self._moments = self._in_group[kept], self._moments[kept]
             self._signs = np.ascontiguousarray(self._signs[:, kept])
 
     def guesses(self, question: Vector) -> Floats:
@@ -182,8 +189,9 @@ class VectorIndex:
 
     def measured(
         self, connection: sqlite3.Connection, question: Vector, usual: Usual, rows: Rows
-    ) -> Floats:
-        """Give the nearness of rows, NaN where the vector is gone."""
+    ) -> tuple[Floats, Floats]:
+        """Give the nearness of rows alone and together with their neighbours, NaN where the vector
+        is gone."""
         beside = self._before[rows]
         needed = np.unique(np.concatenate([rows, beside, self._before[beside], self._after[rows]]))
         numbers = self._numbers[needed]
@@ -191,7 +199,8 @@ class VectorIndex:
         own = np.full(len(self), np.nan, np.float32)
         near = np.vecdot(math.unit(vectors - self._centre), question)
         own[needed[np.isin(numbers, found)]] = (near - usual.mean) / usual.deviation
-        return math.with_neighbours(own, rows, self._before, self._after) - np.float32(usual.chance)
+        together = math.with_neighbours(own, rows, self._before, self._after)
+        return own[rows] - np.float32(usual.chance), together - np.float32(usual.chance)
 
     def _vectors(self, connection: sqlite3.Connection, numbers: Rows) -> tuple[Rows, Floats]:
         """Read vectors by number, in order; some may be gone."""
@@ -226,20 +235,20 @@ class Asked:
     def nearest(self, wanted: int) -> list[int]:
         """Give the entries nearest in meaning that pass the filters, by number, nearest first."""
         rows = self._chosen(_GUESSED * wanted)  # a guess may be off: more are measured
-        values = self._measured(rows)
+        _, values = self._measured(rows)
         order = np.argsort(-values, kind="stable")  # NaN, whose vector is gone, comes last
         kept = order[~np.isnan(values[order])]
         return [int(seq) for seq in self._index.seqs_of(rows[kept[:wanted]])]
 
-    def nearness(self, seqs: Sequence[int]) -> dict[int, float]:
-        """Give how near entries are (fusion.Near); those without a vector are left out."""
+    def nearness(self, seqs: Sequence[int]) -> dict[int, Nearness]:
+        """Give how near entries are; those without a vector are left out."""
         rows = self._index.rows_of(np.array(seqs, np.int64))
-        values = self._measured(rows)
-        numbers = self._index.seqs_of(rows)
-        known = ~np.isnan(values)
-        return dict(zip(numbers[known].tolist(), values[known].tolist(), strict=True))
+        alone, together = self._measured(rows)
+        known = ~np.isnan(alone)
+        found = map(Nearness, alone[known].tolist(), together[known].tolist())
+        return dict(zip(self._index.seqs_of(rows[known]).tolist(), found, strict=True))
 
-    def _measured(self, rows: Rows) -> Floats:
+    def _measured(self, rows: Rows) -> tuple[Floats, Floats]:
         return self._index.measured(self._connection, self._question, self._usual, rows)
 
     def _chosen(self, wanted: int) -> Rows:

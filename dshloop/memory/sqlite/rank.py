@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dshloop.memory.sqlite.dates import Part, matches
-from dshloop.memory.sqlite.fusion import ANSWERS, meant
+from dshloop.memory.sqlite.fusion import Nearness, answers, meant
 from dshloop.memory.sqlite.index import ASKS
 from dshloop.text import Word
 
@@ -186,15 +186,17 @@ class Ranking:
         self._names = {term.exact for term in terms}
         self._dated = [at for at, term in enumerate(terms) if term.date is not None]
         self._meant: dict[int, float] = {}
+        self._near: set[int] = set()
 
     def add(self, lines: Iterable[Line]) -> None:
         """Look at lines."""
         for line in lines:
             self.found[line.seq] = self._look(line)
 
-    def measure(self, nearness: Mapping[int, float]) -> None:
+    def measure(self, nearness: Mapping[int, Nearness]) -> None:
         """Take in how near lines are in meaning, by seq (fusion.py)."""
         self._meant.update({seq: meant(near) for seq, near in nearness.items()})
+        self._near.update(seq for seq, near in nearness.items() if answers(near))
 
     def meaning(self, line: Line) -> float:
         """Give what a line's meaning is worth."""
@@ -229,16 +231,19 @@ class Ranking:
         equal ones newest first."""
         ranked = []
         for seq, found in self.found.items():
-            if found.line.fits:
-                around = beside.get(seq)
-                near = () if around is None else self.neighbours(found.line, around)
-                if near:
-                    worth = sum(self._parts(found, near, sessions)) * found.factor
-                    total = worth + self._meant.get(seq, 0.0)
-                else:
-                    total = self._alone(found, sessions)
-                if total > 0:
-                    ranked.append(Ranked(found.line, squeezed(total)))
+            line = found.line
+            if not line.fits:
+                continue
+            around = beside.get(seq)
+            near = () if around is None else self.neighbours(line, around)
+            meaning = self._meant.get(seq, 0.0)
+            if near:
+                total = sum(self._parts(found, near, sessions)) * found.factor + meaning
+            elif found.own or meaning:
+                total = self._alone(found, sessions)
+            else:
+                continue
+            ranked.append(Ranked(line, squeezed(total)))
         ranked.sort(key=lambda one: (-one.score, -one.line.seq))
         return ranked
 
@@ -277,7 +282,7 @@ class Ranking:
         together = _together(found, near)
         several = sum(share >= _HALF for share in together.values()) > 1
         least = _LEAST if several else _HALF
-        return self._covered(together) >= least or self.meaning(line) >= ANSWERS
+        return self._covered(together) >= least or line.seq in self._near
 
     def neighbours(self, line: Line, beside: Beside | None) -> Near:
         """Give the lines around a line that have a word asked for, and how much they count."""

@@ -16,6 +16,8 @@ Signs = NDArray[np.uint64]
 BEFORE = (0.5, 0.25)
 AFTER = 0.5
 """What neighbours count beside an entry's own 1; before it the nearest one first."""
+NEIGHBOURLY = 600
+"""Seconds between entries without a session that still belong together, as for words (rank.py)."""
 
 
 def unit(vectors: Floats) -> Floats:
@@ -41,11 +43,15 @@ def guessed(signs: Signs, question: Floats) -> Floats:
     return (size / 2 - apart.astype(np.float32)) / np.float32(np.sqrt(size) / 2)
 
 
-def links(seqs: Rows, sessions: Rows) -> tuple[Rows, Rows]:
-    """Find each row's neighbours (before, after): by seq, in the same session, -1 being none."""
-    order = np.lexsort((seqs, sessions))
-    ordered = sessions[order]
-    together = (ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0)
+def links(seqs: Rows, groups: Rows, moments: Rows) -> tuple[Rows, Rows]:
+    """Find each row's neighbours (before, after) by seq in its group.
+
+    Groups from 0 on are sessions; in others rows are neighbours only within ``NEIGHBOURLY``.
+    """
+    order = np.lexsort((seqs, groups))
+    group, moment = groups[order], moments[order]
+    soon = np.abs(np.diff(moment)) <= NEIGHBOURLY
+    together = (group[1:] == group[:-1]) & ((group[1:] >= 0) | soon)
     before = np.arange(len(seqs))
     after = before.copy()
     before[order[1:][together]] = order[:-1][together]
@@ -54,10 +60,10 @@ def links(seqs: Rows, sessions: Rows) -> tuple[Rows, Rows]:
 
 
 def with_neighbours(own: Floats, rows: Rows, before: Rows, after: Rows) -> Floats:
-    """Count the neighbours of rows in; NaN is unknown: such a row stays NaN, others go without it.
+    """Give what rows are worth by themselves or together with their neighbours, the better of both.
 
-    Divided by the length of the weights, so that chance makes as much of a row with neighbours as
-    of one without.
+    Together is divided by the length of the weights, so that chance makes as much of it. NaN is
+    unknown: such a row stays NaN, others go without it.
     """
     previous = before[rows]
     beside = (
@@ -65,14 +71,14 @@ def with_neighbours(own: Floats, rows: Rows, before: Rows, after: Rows) -> Float
         (before[previous], previous, BEFORE[1]),
         (after[rows], rows, AFTER),
     )
-    total: Floats = own[rows]
-    weight = np.ones(len(rows), np.float32)
+    alone: Floats = own[rows]
+    total, weight = alone, np.ones(len(rows), np.float32)
     for other, origin, share in beside:
         value = np.where(other == origin, np.float32(np.nan), own[other])
         known = ~np.isnan(value)
         total = np.add(total, share * np.where(known, value, 0), dtype=np.float32)
         weight += np.float32(share**2) * known
-    return np.asarray(total / np.sqrt(weight), np.float32)
+    return np.asarray(np.maximum(alone, total / np.sqrt(weight)), np.float32)
 
 
 def largest(values: Floats, most: int) -> Rows:

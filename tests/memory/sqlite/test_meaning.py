@@ -61,7 +61,8 @@ class Opened:
             seqs = asked.nearest(wanted)
             measured = asked.nearness(seqs)
             assert list(measured) == seqs
-            assert sorted(measured.values(), reverse=True) == list(measured.values())
+            values = [near.together for near in measured.values()]
+            assert sorted(values, reverse=True) == values
             named = dict(connection.execute("SELECT seq, content FROM entries").fetchall())
         return [named[seq] for seq in seqs]
 
@@ -74,7 +75,11 @@ class Opened:
             assert asked is not None
             rows = connection.execute("SELECT seq, session, content FROM entries").fetchall()
             found = asked.nearness([seq for seq, _, _ in rows])
-        return {(session, content): found[seq] for seq, session, content in rows if seq in found}
+        return {
+            (session, content): found[seq].together
+            for seq, session, content in rows
+            if seq in found
+        }
 
 
 @pytest.fixture
@@ -452,3 +457,11 @@ def test_a_read_only_store_answers_by_meaning(opened: Opened) -> None:
     reader = opened.open(readonly=True)
     assert contents(reader.recall("kitten")) == ["The cat sleeps all day"]
     reader.close()
+
+
+def test_a_neighbour_of_an_answer_is_nearer_and_yet_no_answer_itself(opened: Opened) -> None:
+    fill(opened.store, ("plain words", "The cat sleeps all day", *TEXTS[2:]))
+    assert contents(opened.store.recall("kitten")) == ["The cat sleeps all day"]
+    everything = opened.store.recall("kitten", min_score=0.01)
+    assert contents(everything)[0] == "The cat sleeps all day"
+    assert len(everything) > 1

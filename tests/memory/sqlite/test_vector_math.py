@@ -33,21 +33,29 @@ def test_agreeing_signs_are_counted_whatever_the_size(size: int, count: int, see
     assert math.guessed(math.signs_of(rows), question) == pytest.approx(expected, abs=1e-4)
 
 
-@given(st.lists(st.integers(-1, 3), min_size=1, max_size=30), st.randoms())
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.randoms())
 def test_neighbours_are_the_nearest_of_the_same_session(
     sessions: list[int], random: object
 ) -> None:
     seqs = list(range(10, 10 + 3 * len(sessions), 3))
     random.shuffle(seqs)  # type: ignore[attr-defined]
-    before, after = math.links(np.array(seqs), np.array(sessions))
+    moments = 10_000 * np.array(seqs)
+    before, after = math.links(np.array(seqs), np.array(sessions), moments)
     for row, (seq, session) in enumerate(zip(seqs, sessions, strict=True)):
-        same = [s for s, other in zip(seqs, sessions, strict=True) if other == session >= 0]
+        same = [s for s, other in zip(seqs, sessions, strict=True) if other == session]
         earlier, later = [s for s in same if s < seq], [s for s in same if s > seq]
         assert seqs[before[row]] == (max(earlier) if earlier else seq)
         assert seqs[after[row]] == (min(later) if later else seq)
 
 
-def test_neighbours_count_in_part_and_chance_makes_no_more_of_them() -> None:
+def test_without_a_session_neighbours_are_stored_soon_after_one_another() -> None:
+    groups = np.array([-1, -1, -2, -1, -1])
+    before, after = math.links(np.arange(5), groups, np.array([0, 600, 601, 1201, 1202]))
+    assert before.tolist() == [0, 0, 2, 3, 3]
+    assert after.tolist() == [1, 1, 2, 4, 4]
+
+
+def test_neighbours_count_in_part_where_they_help() -> None:
     own = np.array([2, 4, 8, 1], np.float32)
     before, after = np.array([0, 0, 1, 3]), np.array([1, 2, 2, 3])
     found = math.with_neighbours(own, np.arange(4), before, after)
@@ -58,6 +66,8 @@ def test_neighbours_count_in_part_and_chance_makes_no_more_of_them() -> None:
         1,
     ]
     assert found.tolist() == pytest.approx(expected)
+    alone = math.with_neighbours(own * [1, -1, 1, 1], np.arange(4), before, after)
+    assert alone[[0, 2]].tolist() == [2, 8]
 
 
 def test_what_is_unknown_stays_so_and_spoils_no_neighbour() -> None:
