@@ -88,12 +88,19 @@ def host_rows(composition: Composition) -> list[HostRow]:
     return list(_rows(composition))
 
 
+def is_group(row: Mapping[str, Any]) -> bool:
+    """Whether a row only holds others."""
+    from dshloop.dsh_yaml.values import truthy
+
+    return truthy(row.get("group")) or row.get("name") == GROUP
+
+
 def _rows(composition: Composition) -> Iterator[HostRow]:
     from dshloop.dsh_yaml.values import truthy
 
     for placed in composition.walk():
         row = placed.row
-        if truthy(row.get("group")) or row.get("name") == GROUP:
+        if is_group(row):
             continue
         row_id, name = row.get("id"), row.get("name")
         yield HostRow(
@@ -101,7 +108,7 @@ def _rows(composition: Composition) -> Iterator[HostRow]:
             name=name if isinstance(name, str) else "",
             config=row.get("config", ABSENT),
             needs=_needs(row.get("inject")),
-            off=_off(placed),
+            off=off_reason(placed),
             locate=_locator(composition, placed),
         )
 
@@ -117,8 +124,8 @@ def _needs(inject: Any) -> tuple[str, ...]:
     return tuple(item for item in inject if isinstance(item, str)) if _is_list(inject) else ()
 
 
-def _off(placed: Placed) -> str | None:
-    """Say why a row doesn't run: it, or a group around it, is disabled."""
+def off_reason(placed: Placed) -> str | None:
+    """Say why a row doesn't run here: it, or a group around it, is disabled, or only dsh can tell."""
     from dshloop.dsh_yaml.values import JsExpr, truthy
 
     for row in (*placed.groups, placed.row):

@@ -43,7 +43,7 @@ def offered(group: Group, name: str | None = None) -> list[Offered]:
 
 
 def _entry_points(group: Group) -> Iterator[Offered]:
-    if not _offers_any(group):
+    if not offers_any(group):
         return
     from importlib.metadata import distributions
 
@@ -57,7 +57,7 @@ def _entry_points(group: Group) -> Iterator[Offered]:
                 yield Offered(point.name, point.value.partition(" ")[0], str(distribution.name))
 
 
-def _offers_any(group: Group) -> bool:
+def offers_any(group: str) -> bool:
     """Whether some package may offer something in a group: a look that costs little more than
     listing the folders, while importlib.metadata alone takes longer than most commands.
     """

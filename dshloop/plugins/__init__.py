@@ -6,9 +6,11 @@ A plugin is a class with ``name``, ``Config`` and ``async apply(host, config)``;
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from dshloop.errors import PluginContractError
+from dshloop.loops.discovery import offers_any
 
 GROUP = "dshloop.plugins"
 TABLE = {
@@ -29,6 +31,11 @@ def find_plugin(name: str) -> type[Any] | None:
     return None if target is None else _load(name, target)
 
 
+def can_run(name: str) -> bool:
+    """Whether rows of a name run here; their plugin is not imported."""
+    return name in TABLE or (_may_be_offered(name) and _offered(name) is not None)
+
+
 def _may_be_offered(name: str) -> bool:
     """Whether a name is none of what only dsh loads: files, its own words, no name at all."""
     return bool(name) and not name.startswith((".", "/", "cordis:"))
@@ -40,10 +47,14 @@ _names: dict[str, str] | None = None
 def _offered(name: str) -> str | None:
     global _names
     if _names is None:
-        from importlib.metadata import entry_points
-
-        _names = {point.name: point.value for point in entry_points(group=GROUP)}
+        _names = dict(_entry_points()) if offers_any(GROUP) else {}
     return _names.get(name)
+
+
+def _entry_points() -> Iterator[tuple[str, str]]:
+    from importlib.metadata import entry_points
+
+    return ((point.name, point.value) for point in entry_points(group=GROUP))
 
 
 def _load(name: str, target: str) -> type[Any]:

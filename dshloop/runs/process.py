@@ -108,5 +108,5 @@ def _foreign(tree: Tree, profile: str | None) -> list[str]:
     if count and profile is not None:
         which = "1 row" if count == 1 else f"{count} rows"
         verb = "runs" if count == 1 else "run"
-        said.append(f"{which} of profile {profile} {verb} only in dsh")
+        said.append(f"{which} of profile {profile} {verb} only in dsh (dshloop profile row list)")
     return said

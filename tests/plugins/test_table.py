@@ -60,5 +60,8 @@ def test_metadata_is_read_only_for_names_that_could_be_offered(
     monkeypatch.setitem(sys.modules, "importlib.metadata", None)
     for name in ("dsh-loop-dock", "./mine.mjs", "/abs/mine.mjs", "cordis:include", ""):
         find_plugin(name)
+    assert find_plugin("their-row") is None  # no package offers any
+    monkeypatch.setattr(dshloop.plugins, "_names", None)
+    monkeypatch.setattr(dshloop.plugins, "offers_any", lambda _group: True)
     with pytest.raises(ImportError):
         find_plugin("something")

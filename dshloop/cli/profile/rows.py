@@ -29,7 +29,10 @@ _SCOPED_NAME = re.compile(r"""(\bname["']?\s*:\s*)(@[^\s,}"']+)""")
 
 @row_app.command("list", cls=ProfileCommand, epilog="Example: dshloop profile row list")
 def list_rows(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
-    """List the rows of a profile, in groups too: what each loads, its layer, and if it runs."""
+    """List the rows of a profile, in groups too: what each loads, where it runs, its layer.
+
+    Sessions of dshloop run the rows that it has a plugin for; the others run only in dsh.
+    """
     from dshloop.profiles.compose import compose
     from dshloop.profiles.stack import stack_layers
 
@@ -43,11 +46,14 @@ def list_rows(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
             "  " * len(row["groups"]) + (row["id"] or "-"),
             row["name"] or "-",
             row["state"],
+            ", ".join(row["runs_in"]) or "-",
             row["layer"] or "-",
         )
         for row in found
     ]
-    table = Table(("ID", "NAME", "STATE", "LAYER"), lines, f"Profile {profile.name} has no rows.")
+    table = Table(
+        ("ID", "NAME", "STATE", "RUNS IN", "LAYER"), lines, f"Profile {profile.name} has no rows."
+    )
     return Result(found, table, notices=notices(inbox))
 
 
@@ -185,10 +191,24 @@ def _row(composition: Composition, placed: Placed) -> dict[str, Any]:
         "name": None if name is None else id_text(name),
         "groups": [id_text(group.get("id")) for group in placed.groups],
         "state": _state(placed),
+        "runs_in": _runs_in(placed),
         "layer": place.label if place else None,
         "file": place.file if place else None,
         "line": place.line if place else None,
     }
+
+
+def _runs_in(placed: Placed) -> list[str]:
+    """Say which programs run a row: dsh, and dshloop where it has a plugin for it."""
+    from dshloop.host.rows import is_group, off_reason
+    from dshloop.plugins import can_run
+
+    if is_group(placed.row) or _state(placed).startswith("off"):
+        return []
+    name = placed.row.get("name")
+    ours = isinstance(name, str) and off_reason(placed) is None and can_run(name)
+    theirs = not (isinstance(name, str) and name.startswith("dshloop/"))
+    return ["dsh"] * theirs + ["dshloop"] * ours
 
 
 def _state(placed: Placed) -> str:

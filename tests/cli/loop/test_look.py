@@ -343,3 +343,26 @@ def test_lines_in_keys_and_labels_break_no_table(docked: Path) -> None:
     assert any(line.endswith("loops.yml:1") for line in lines if "strategy" in line)
     builtin = dshloop("loop", "explain").out.splitlines()
     assert any(line.endswith("built-in (dshloop)") for line in builtin if "strategy" in line)
+
+
+def test_rows_that_only_dsh_can_run_are_listed_as_such(docked: Path) -> None:
+    more = (
+        "    - {id: theirs, name: their-plugin}\n"
+        "    - {id: ours, name: dshloop/prompt, config: {text: x}}\n"
+        "    - {id: script, name: dsh-loop-dock/headless-driver, config: {a: !!js 1}}\n"
+        "    - {id: out, name: dsh-loop-dock, disabled: true}\n"
+    )
+    docked.write_text(docked.read_text() + more)
+    rows = {row["id"]: row["runs_in"] for row in dshloop("profile", "row", "list", "--json").json}
+    both = ["dsh", "dshloop"]
+    assert rows == {
+        "dock": both,
+        "engine": both,
+        "theirs": ["dsh"],
+        "ours": ["dshloop"],
+        "script": ["dsh"],
+        "out": [],
+    }
+    lines = [line.split() for line in dshloop("profile", "row", "list").out.splitlines()]
+    assert ["dock", "dsh-loop-dock", "on", "dsh,", "dshloop", str(docked)] in lines
+    assert ["theirs", "their-plugin", "on", "dsh", str(docked)] in lines
