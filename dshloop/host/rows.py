@@ -125,7 +125,7 @@ def _needs(inject: Any) -> tuple[str, ...]:
 
 
 def off_reason(placed: Placed) -> str | None:
-    """Say why a row doesn't run here: it, or a group around it, is disabled, or only dsh can tell."""
+    """Say why a row doesn't run here: it or its group is disabled, or only dsh can tell."""
     from dshloop.dsh_yaml.values import JsExpr, truthy
 
     for row in (*placed.groups, placed.row):

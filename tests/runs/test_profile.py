@@ -77,7 +77,8 @@ def test_a_run_uses_the_rows_of_its_profile(places: Places) -> None:
     assert isinstance(records[0], Opened)
     assert (records[0].loop, records[0].driver) == ("standard", "fake-driver")
     assert replies(records) == [FAKE_REPLY]
-    assert list(ended(records).notices) == ["1 row of profile mine runs only in dsh"]
+    said = "1 row of profile mine runs only in dsh (dshloop profile row list)"
+    assert list(ended(records).notices) == [said]
 
 
 def test_the_settings_of_dsh_choose_the_driver_of_new_sessions(places: Places) -> None:
