@@ -27,6 +27,8 @@ _FEW_FORMS = 2
 """With so few words the field they stand in decides which of many entries are looked at."""
 _PROMINENT = 0.5
 
+_WITH_WORD = "SELECT rowid, ? AS weight FROM memory_index WHERE memory_index MATCH ?"
+_NEWEST = f"ORDER BY rowid DESC LIMIT {_MOST_READ}"
 _TEXTS = ", ".join(f"i.c{at}" for at in range(len(FIELDS) + 1))
 _LINE = f"m.seq, {_TEXTS}, m.words, m.session, m.created_at, m.strength, m.project, m.agent"
 # FTS5 keeps what it was given in a table of its own, read by number without asking the index.
@@ -160,15 +162,10 @@ def _heaviest(connection: sqlite3.Connection, forms: Mapping[str, float]) -> sql
     asked = [(quoted(form), weight) for form, weight in forms.items()]
     if len(forms) <= _FEW_FORMS:
         asked += [(f"{{title concepts}} : {form}", weight * _PROMINENT) for form, weight in asked]
-    one = f"""
-        SELECT * FROM (
-          SELECT rowid, CAST(? AS REAL) AS weight FROM memory_index WHERE memory_index MATCH ?
-          ORDER BY rowid DESC LIMIT {_MOST_READ}
-        )
-    """
-    values = [value for form, weight in asked for value in (weight, form)]
+    # Only a word that stands alone may be in more rows than are read.
+    one = _WITH_WORD if len(forms) > 1 else f"SELECT * FROM ({_WITH_WORD} {_NEWEST})"
     return connection.execute(
         f"SELECT rowid, sum(weight) FROM ({' UNION ALL '.join([one] * len(asked))}) "
         "GROUP BY rowid ORDER BY 2 DESC, 1 DESC",
-        values,
+        [value for form, weight in asked for value in (weight, form)],
     )
