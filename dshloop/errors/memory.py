@@ -143,3 +143,37 @@ class TransferUnsupportedError(FailedError):
     """A memory store can neither give its records away nor take others as they are."""
 
     code = "TRANSFER_UNSUPPORTED"
+
+
+class ServeUnavailableError(FailedError):
+    """`memory serve` needs the packages of the extra serve, and they are not installed."""
+
+    code = "SERVE_UNAVAILABLE"
+    hint = "Install them: pip install 'dshloop[serve]'."
+
+
+class ServerOpenError(RefusedError):
+    """A server that other machines can reach needs a secret."""
+
+    code = "SERVER_OPEN"
+    hint = "Set AGENTMEMORY_SECRET to a long random text, or leave --host out (127.0.0.1)."
+
+
+class ServerSettingError(UsageError):
+    """A server can't listen on the host it was given."""
+
+    code = "SERVER_SETTING"
+
+
+class PortTakenError(RefusedError):
+    """The port that a server is to listen on is in use, or this user may not have it."""
+
+    code = "PORT_TAKEN"
+    hint = "Choose another one with --port (0 takes a free one), or end the program that has it."
+
+
+class ServerRunningError(RefusedError):
+    """Another memory server works on the same store; details give its pid."""
+
+    code = "SERVER_RUNNING"
+    hint = "End it first, or name another data folder by --data-dir."

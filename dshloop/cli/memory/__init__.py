@@ -33,6 +33,7 @@ VERBS: Mapping[str, str] = {
     "observe": "observe",
     "timeline": "past",
     "stats": "look",
+    "serve": "serve",
     "bench": "bench",
     "check": "care",
     "reindex": "care",

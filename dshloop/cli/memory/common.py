@@ -6,7 +6,7 @@ class (`WriteVerb`, `ListVerb`, ...) and reads them by `opened`, `filters` and `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -225,24 +225,31 @@ def _type(name: str | None, kinds: Sequence[str]) -> str | None:
 @contextmanager
 def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
     """Lend the store that is meant: --store, $DSHLOOP_STORE, memory.store, the embedded one."""
-    from dshloop.memory.stores import open_store
-
-    run, asked = invocation(ctx), given(ctx)
-    config = run.config
-    named = asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
-    store = open_store(
-        named or config.get("memory.store"),
-        database=run.places.memory_db,
-        clock=run.env.clock,
-        readonly="readonly" in asked,
-        notice=lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")),
-        embedder=lambda: _embedder(run, config),
-        semantic=bool(config.get("memory.semantic")),
-    )
+    run = invocation(ctx)
+    opening = opener(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
+    store = opening("readonly" in given(ctx))
     try:
         yield store
     finally:
         store.close()
+
+
+def opener(ctx: typer.Context, notice: Callable[[str], None]) -> Callable[[bool], MemoryStore]:
+    """Give what opens the store that is meant, for reading only when it is told True."""
+    from dshloop.memory.stores import open_store
+
+    run, asked = invocation(ctx), given(ctx)
+    config, places = run.config, run.places
+    named = asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
+    return lambda readonly: open_store(
+        named or config.get("memory.store"),
+        database=places.memory_db,
+        clock=run.env.clock,
+        readonly=readonly,
+        notice=notice,
+        embedder=lambda: _embedder(run, config),
+        semantic=bool(config.get("memory.semantic")),
+    )
 
 
 def _embedder(run: Invocation, config: Config) -> Embedder:
