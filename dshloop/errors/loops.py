@@ -80,7 +80,7 @@ class LoopSwitchError(RefusedError, LoopDockError):
 
 
 class DriverContractError(FailedError, LoopDockError):
-    """A driver or driver loop gave back something that is no agent with a way to end it."""
+    """What makes agents gave back none with a way to end it, or one of another session or loop."""
 
     code = "DRIVER_CONTRACT"
     hint = "create_agent and resume give back a handle with `agent` and `dispose`."
@@ -100,7 +100,7 @@ class AgentWaitingError(FailedError, LoopDockError):
 
 
 class AgentFailedError(FailedError, LoopDockError):
-    """A loop or driver raised something of its own while it made an agent."""
+    """A loop or driver raised something of its own while it made or ran an agent."""
 
     code = "AGENT_FAILED"
     hint = "It is the loop's or driver's fault; `dshloop loop show` says where one is from."
