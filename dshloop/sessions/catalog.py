@@ -50,7 +50,8 @@ class Summary:
     """What the ends of a log tell. ``events`` are those that were looked at, in order.
 
     ``state`` is the reason kind of the last turn's end, ``open`` for a turn without one, ``empty``
-    without any turn, None when a compressed log wasn't read to its end.
+    without any turn, None when a compressed log wasn't read to its end. ``fault`` is why DSH would
+    refuse the log or why it can't be read, ``fault_code`` the code of that finding or error.
     """
 
     entry: Entry
@@ -60,6 +61,7 @@ class Summary:
     turns: int
     state: str | None
     fault: str | None
+    fault_code: str | None = None
 
 
 def entries(places: Places) -> list[Entry]:
@@ -88,9 +90,9 @@ def summarize(entry: Entry) -> Summary:
         if not whole and not entry.path.name.endswith(".zstd"):
             events, whole = [*events, *_tail(entry.path, entry.size)], True
     except DshloopError as error:
-        return Summary(entry, None, (), "", 0, None, error.message)
+        return Summary(entry, None, (), "", 0, None, error.message, error.code)
     except OSError as error:  # it went while we looked
-        return Summary(entry, None, (), "", 0, None, why(error))
+        return Summary(entry, None, (), "", 0, None, why(error), "SESSION_UNREADABLE")
     return Summary(
         entry=entry,
         header=head.header,
@@ -99,6 +101,7 @@ def summarize(entry: Entry) -> Summary:
         turns=_turns(events),
         state=_state(events) if whole else None,
         fault=head.refusal.message if head.refusal else None,
+        fault_code=head.refusal.code if head.refusal else None,
     )
 
 

@@ -177,6 +177,7 @@ def _summary_text(summary: Summary) -> str:
             "turns": summary.turns,
             "state": summary.state,
             "fault": summary.fault,
+            "fault_code": summary.fault_code,
         }
     )
 
@@ -190,4 +191,5 @@ def _summary(entry: Entry, value: dict[str, Any]) -> Summary:
         turns=value["turns"],
         state=value["state"],
         fault=value["fault"],
+        fault_code=value["fault_code"],
     )

@@ -18,13 +18,13 @@ from dshloop.errors import (
     SessionReadOnlyError,
     SessionUnreadableError,
 )
-from dshloop.files import shown, sync_folder, writing
+from dshloop.files import shown, writing
 from dshloop.locks import hold
 from dshloop.paths import private_folder
 from dshloop.sessions.events import encode_line, new_header
 from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
 from dshloop.sessions.session import Clock, EventList
-from dshloop.sessions.writing import name_once
+from dshloop.sessions.writing import keep_cut_lines, publish, write_all
 from dshloop.transcripts.closers import closers_of
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from dshloop.transcripts.header import read_header
@@ -210,7 +210,7 @@ class SessionLog(EventList):
     def _create_file(self, data: bytes) -> int:
         draft = self.path.with_name(f".{LOG_NAME}.{os.urandom(6).hex()}.tmp")
         try:
-            return _publish(draft, self.path, data)
+            return publish(draft, self.path, data)
         except FileExistsError:
             raise _exists(self.header.id, self.path) from None
 
@@ -218,7 +218,7 @@ class SessionLog(EventList):
         """Cut the file to its good prefix, keeping a copy of whole lines that are cut."""
         with writing(self.path):
             self._file = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-            _keep_cut_lines(self.path, self._file, self._size)
+            keep_cut_lines(self.path, self._file, self._size)
             os.ftruncate(self._file, self._size)
             os.lseek(self._file, 0, os.SEEK_END)
         try:
@@ -230,7 +230,7 @@ class SessionLog(EventList):
 
     def _write(self, data: bytes) -> None:
         try:
-            _write_all(self._file, data)
+            write_all(self._file, data)
         except BaseException:
             with writing(self.path):
                 os.ftruncate(self._file, self._size)
@@ -268,44 +268,7 @@ def _exists(session_id: str, path: Path) -> SessionExistsError:
     )
 
 
-def _publish(draft: Path, path: Path, data: bytes) -> int:
-    """Write a new file whole and give its descriptor; FileExistsError when the name is taken."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(draft, flags, 0o600)
-    try:
-        _write_all(descriptor, data)
-        os.fsync(descriptor)
-        name_once(draft, path)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_folder(path.parent)
-    return descriptor
-
-
 def _remove_drafts(path: Path) -> None:
     """Remove what a process left that was killed while it created the log."""
     for draft in path.parent.glob(f".{LOG_NAME}.*.tmp"):
         draft.unlink(missing_ok=True)
-
-
-def _keep_cut_lines(path: Path, descriptor: int, size: int) -> None:
-    """Copy what will be cut to a file beside the log when a whole line is among it."""
-    os.lseek(descriptor, size, os.SEEK_SET)
-    cut = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
-    if b"\n" in cut:
-        copy = path.with_name(f"cut-{size}-{os.urandom(3).hex()}.jsonl")
-        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            _write_all(descriptor, cut)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    written = os.write(descriptor, data)
-    while written < len(data):
-        written += os.write(descriptor, memoryview(data)[written:])

@@ -113,5 +113,43 @@ def name_once(draft: Path, path: Path) -> None:
         draft.rename(path)
 
 
+def publish(draft: Path, path: Path, data: bytes) -> int:
+    """Write a new file whole and give its descriptor; FileExistsError when the name is taken."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(draft, flags, 0o600)
+    try:
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+        name_once(draft, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_folder(path.parent)
+    return descriptor
+
+
+def keep_cut_lines(path: Path, descriptor: int, size: int) -> None:
+    """Copy what will be cut to a file beside the log when a whole line is among it."""
+    os.lseek(descriptor, size, os.SEEK_SET)
+    cut = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
+    if b"\n" in cut:
+        copy = path.with_name(f"cut-{size}-{os.urandom(3).hex()}.jsonl")
+        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            write_all(descriptor, cut)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write data to its last byte, however little the system takes at once."""
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, memoryview(data)[written:])
+
+
 def _exists(path: Path) -> OutputExistsError:
     return OutputExistsError(f"{shown(path)} exists already", file=shown(path))

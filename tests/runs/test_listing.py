@@ -11,7 +11,7 @@ from dshloop.paths import Places
 from dshloop.runs.conversation import RunOptions
 from dshloop.runs.listing import list_sessions, short_ids
 from dshloop.runs.run import run_session
-from tests.transcripts.logs import HEADER, turn, write
+from tests.transcripts.logs import HEADER, event, turn, write
 
 
 @pytest.fixture
@@ -48,6 +48,25 @@ def test_recorded_and_inferred_bindings_are_told_apart(places: Places) -> None:
     assert (theirs["binding"], theirs["inferred_from"]) == ("inferred", "preset")
     assert (ours["home"], theirs["home"]) == ("dshloop", "dsh")
     assert (ours["title"], ours["turns"], ours["state"]) == ("prompt 1", 1, "completed")
+
+
+def test_damage_newer_logs_and_unknown_events_are_told_apart(places: Places) -> None:
+    odd = event("new/thing", 0, {})
+    for name, events, header in (
+        ("newer", turn(1, 0), {**HEADER, "version": 9}),
+        ("unknown", [odd], HEADER),
+        ("damaged", [*turn(1, 0), *turn(2, 7)], HEADER),
+    ):
+        folder = places.dsh_sessions / "--odd--" / name
+        folder.mkdir(parents=True)
+        write(folder / "session.jsonl", events, {**header, "id": name, "cwd": "/odd"})
+    rows = {row.summary.entry.id: row for row in list_sessions(places, Path("/odd"), limit=9).rows}
+    assert {name: row.state for name, row in rows.items()} == {
+        "newer": "other version",
+        "unknown": "unknown events",
+        "damaged": "damaged",
+    }
+    assert rows["newer"].as_json()["fault_code"] == "VERSION"
 
 
 def test_ids_are_shortened_to_what_tells_them_apart() -> None:

@@ -76,13 +76,14 @@ def list_command(
     if listing.elsewhere and not (everywhere or cwd or wanted.narrow):
         notices.append(f"{listing.elsewhere} more in other folders: --all lists them")
     view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty="no sessions here yet")
-    faults = [(row.summary.entry.id, row.summary.fault) for row in listing.rows]
-    warnings = [
-        Caution(f"session {name}: {fault}", "SESSION_DAMAGED", details={"session": name})
-        for name, fault in faults
-        if fault
-    ]
+    warnings = [_caution(row) for row in listing.rows if row.summary.fault]
     return Result([row.as_json() for row in listing.rows], view, notices=notices, warnings=warnings)
+
+
+def _caution(row: Row) -> Caution:
+    found, name = row.summary, row.summary.entry.id
+    code = found.fault_code or "SESSION_UNREADABLE"
+    return Caution(f"session {name}: {found.fault}", code, details={"session": name})
 
 
 def _folder(invoked: Invocation, cwd: str | None, *, everywhere: bool) -> Path | None:
@@ -131,7 +132,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         one_line(row.short_id),
         data["updated_at"][:16].replace("T", " "),
         str(data["turns"]),
-        "damaged" if data["fault"] else data["state"] or "",
+        row.state,
         stored.loop,
         stored.driver or "-",
         data["binding"],
