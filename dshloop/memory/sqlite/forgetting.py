@@ -10,7 +10,7 @@ from dshloop.errors import MemoryNotFoundError
 from dshloop.memory.entries import Entry, Memory
 from dshloop.memory.sqlite import sessions, write
 from dshloop.memory.sqlite.filters import where
-from dshloop.memory.sqlite.history import older
+from dshloop.memory.sqlite.history import has_newer, older
 from dshloop.memory.sqlite.lookup import by_id, find, row
 from dshloop.memory.sqlite.operation import Operation
 from dshloop.memory.sqlite.rows import COLUMNS, Row, packed
@@ -91,11 +91,20 @@ def restore(
     for one in rows:
         for part in (one, *_older_away(connection, one.entry)):
             number = _operation_of(connection, part.seq)
-            if not isinstance(part.entry, Memory):
-                sessions.bring_back(connection, number, part.entry.session)
             _put_back(connection, part)
             operation.restored(part.entry.id, number)
+    for one in rows:
+        make_latest(connection, one.entry.id)
     return [one.entry for one in rows]
+
+
+def make_latest(connection: sqlite3.Connection, id_: str | None) -> None:
+    """Let an old version be found again when there is no newer one any more."""
+    one = by_id(connection, id_)
+    if one is None or not isinstance(one.entry, Memory) or one.entry.latest:
+        return
+    if not has_newer(connection, one.entry.id):
+        write.revive(connection, one)
 
 
 def nothing_to_restore(ids: Sequence[str]) -> NoReturn:
@@ -115,6 +124,8 @@ def bring_back(connection: sqlite3.Connection, number: int) -> list[Entry]:
     ]
     for one in rows:
         _put_back(connection, one)
+    for one in rows:
+        make_latest(connection, one.entry.id)
     return [one.entry for one in rows]
 
 
@@ -161,8 +172,11 @@ def _put_back(connection: sqlite3.Connection, one: Row) -> None:
     )
     connection.execute("DELETE FROM forgotten WHERE seq = ?", (one.seq,))
     if not isinstance(one.entry, Memory):
+        sessions.bring_back_of(connection, one.entry)
         sessions.count(connection, one.entry.session, 1)
         write.find_again(connection, one)
+    elif has_newer(connection, one.entry.id):
+        write.supersede(connection, one.seq)
     elif one.entry.latest:
         before = by_id(connection, one.entry.previous)
         if before is not None and isinstance(before.entry, Memory) and before.entry.latest:
@@ -194,7 +208,7 @@ def _sweep(connection: sqlite3.Connection, now: float) -> None:
     connection.execute("DELETE FROM forgotten WHERE forgotten_at < ?", (long_ago,))
     sessions.sweep(connection)
     expired = connection.execute(
-        "SELECT seq FROM entries WHERE expires_at < ? LIMIT 1000", (long_ago,)
+        f"SELECT seq, {COLUMNS} FROM entries WHERE expires_at < ? LIMIT 1000", (long_ago,)
     ).fetchall()
-    for (seq,) in expired:
-        write.delete(connection, seq)
+    for one in with_older(connection, map(row, expired)):
+        write.delete(connection, one.seq)

@@ -26,6 +26,12 @@ def older(connection: sqlite3.Connection, memory: Memory) -> list[Row]:
     return rows
 
 
+def has_newer(connection: sqlite3.Connection, id_: str) -> bool:
+    """Tell whether a newer version took an entry's place."""
+    query = "SELECT 1 FROM entries WHERE previous = ? LIMIT 1"
+    return connection.execute(query, (id_,)).fetchone() is not None
+
+
 def newest_of(connection: sqlite3.Connection, one: Row) -> Row:
     """Give the newest version of the memory that a row is a version of."""
     while True:

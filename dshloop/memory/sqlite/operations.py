@@ -103,6 +103,8 @@ def _forget_again(
     if row is None:
         return []
     forgetting.put_away(connection, Operation(number), row, now)
+    if isinstance(row.entry, Memory):
+        forgetting.make_latest(connection, row.entry.previous)
     return [row.entry]
 
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from dshloop.memory.entries import NewObservation, NewSession, Session
+from dshloop.memory.entries import NewObservation, NewSession, Observation, Session
 from dshloop.memory.sqlite.rows import packed, unpacked
 from dshloop.redact import redact_text
 
@@ -142,18 +142,31 @@ def put_away(connection: sqlite3.Connection, id_: str, operation: int) -> None:
     connection.execute("DELETE FROM sessions WHERE id = ?", (packed(id_),))
 
 
-def bring_back(connection: sqlite3.Connection, operation: int, id_: str | None = None) -> None:
-    """Bring back the sessions (or the one) that an operation has put away."""
-    chosen, values = "operation = ?", list[Any]([operation])
-    if id_ is not None:
-        chosen += " AND id = ?"
-        values.append(packed(id_))
+def bring_back(connection: sqlite3.Connection, operation: int) -> None:
+    """Bring back the sessions that an operation has put away."""
+    _bring_back(connection, "operation = ?", operation)
+
+
+def bring_back_of(connection: sqlite3.Connection, one: Observation) -> None:
+    """See to it that an observation which comes back has its session, whatever took that away."""
+    if get(connection, one.session) is not None:
+        return
+    _bring_back(connection, "id = ?", packed(one.session))
+    if get(connection, one.session) is None:
+        at = one.created_at
+        session = Session(
+            one.session, one.project, "", one.agent, None, None, None, at, at, None, 0
+        )
+        connection.execute(_INSERT, _row(session))
+
+
+def _bring_back(connection: sqlite3.Connection, chosen: str, value: int | str | bytes) -> None:
     connection.execute(
         f"INSERT OR IGNORE INTO sessions ({COLUMNS}) "
         f"SELECT {COLUMNS} FROM forgotten_sessions WHERE {chosen}",
-        values,
+        (value,),
     )
-    connection.execute(f"DELETE FROM forgotten_sessions WHERE {chosen}", values)
+    connection.execute(f"DELETE FROM forgotten_sessions WHERE {chosen}", (value,))
 
 
 def sweep(connection: sqlite3.Connection) -> None:
