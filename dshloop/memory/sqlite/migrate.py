@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from dshloop.errors import StoreCorruptError, StoreNewerError
@@ -18,11 +19,13 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 
     Raises STORE_NEWER for one of a later dshloop, STORE_CORRUPT for another program's.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    version, application = _marks(connection)
     if application != APPLICATION_ID:
-        foreign = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if foreign or version or application:
+        # Once more, as of one moment: it may just be made by another process.
+        with _one_moment(connection):
+            version, application = _marks(connection)
+            foreign = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if application != APPLICATION_ID and (foreign or version or application):
             raise StoreCorruptError(
                 f"{shown(path)} is a database of another program",
                 hint="Name another data folder by --data-dir, or move the file aside.",
@@ -36,7 +39,27 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
             schema=version,
             known=known,
         )
-    return int(version)
+    return version
+
+
+def _marks(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Give the numbers that a file bears: its schema's, and its program's."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    return int(version), int(application)
+
+
+@contextmanager
+def _one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold a read transaction, unless there is one."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> Path | None:

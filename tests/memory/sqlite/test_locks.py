@@ -14,7 +14,7 @@ import pytest
 
 from dshloop.errors import StoreBusyError
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore, connect
+from dshloop.memory.sqlite import SqliteStore, connect, migrate
 from tests.memory.sqlite.damaged import filled, looked_at
 
 LONG = 30.0 if "DSHLOOP_TEST_KILLS" in os.environ else 7.0
@@ -56,6 +56,19 @@ def test_a_second_store_of_a_process_leaves_the_locks_of_the_first(path: Path) -
     assert other_process(path) == "alpha; beta; gamma; delta"
     first.close()
     assert other_process(path) == "alpha; beta; gamma; delta"
+
+
+def test_a_database_that_is_just_made_is_not_taken_for_anothers(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two questions another process may have made the tables."""
+    filled(path).close()
+    marks = migrate._marks
+    answers = iter([(0, 0)])
+    monkeypatch.setattr(migrate, "_marks", lambda connection: next(answers, marks(connection)))
+    store = SqliteStore(path)
+    assert store.count() == 62
+    store.close()
 
 
 HOLDER = """
