@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dshloop.errors import StoreUnknownError
+from dshloop.files import shown
 from dshloop.memory.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -15,25 +16,34 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 STORES = (EMBEDDED,)
+DATABASE = "memory.db"
+"""What the embedded store's file is called in a data folder."""
 
 
 def open_store(
     name: str | None,
     *,
     database: Path,
+    place: Callable[[str], Path] = Path,
     clock: Callable[[], float] = time.time,
     readonly: bool = False,
     notice: Callable[[str], None] | None = None,
     embedder: Callable[[], Embedder] | None = None,
     semantic: bool = False,
+    synonyms: Path | None = None,
 ) -> MemoryStore:
     """Open a store by name, the embedded one when there is none; raises STORE_UNKNOWN.
 
     ``database`` is the embedded store's file; nothing is created before something is remembered.
+    ``embedded:PATH`` is another file, or the one in a folder; ``place`` makes its path absolute.
     ``readonly`` refuses every write; ``notice`` is called with what a person should know.
-    ``embedder`` opens the model for recall by meaning, which ``semantic`` makes the usual way.
+    ``embedder`` opens the model for recall by meaning, which ``semantic`` makes the usual way;
+    ``synonyms`` is a user's file of them.
     """
-    if (name or EMBEDDED) != EMBEDDED:
+    kind, colon, where = (name or EMBEDDED).partition(":")
+    if kind == EMBEDDED and colon and where:
+        database = _database_at(place(where), readonly=readonly)
+    elif (name or EMBEDDED) != EMBEDDED:
         raise StoreUnknownError(
             f'there is no memory store "{name}"', hint=f"Stores: {', '.join(STORES)}.", store=name
         )
@@ -46,4 +56,17 @@ def open_store(
         notice=notice,
         embedder=embedder,
         semantic=semantic,
+        synonyms=synonyms,
     )
+
+
+def _database_at(path: Path, *, readonly: bool) -> Path:
+    """Give the database that a path names: a file, or the one in a folder.
+
+    Raises STORE_UNKNOWN where there is none to read.
+    """
+    file = path / DATABASE if path.is_dir() else path
+    if readonly and not file.exists():
+        where = shown(file)
+        raise StoreUnknownError(f"there is no memory database {where}", store=where)
+    return file

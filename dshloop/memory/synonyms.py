@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
+from pathlib import Path
 
 from dshloop.text import words
 
@@ -21,16 +23,35 @@ _GROUPS = """
 # "ci" and "cd" are groups of one in the original, and so say nothing.
 
 
+Synonyms = Mapping[str, tuple[str, ...]]
+"""The other forms of each form that has any, as the index spells them."""
+
+
+def synonyms(file: Path | None = None) -> Synonyms:
+    """Give our synonyms and those of a user's file, which need not be there.
+
+    Each line of the file is a group of words; ``#`` begins a comment. Raises UNREADABLE_FILE.
+    """
+    if file is None or not file.exists():
+        return _ours()
+    from dshloop.files import read_text
+
+    read = read_text(file)
+    lines = [] if read is None else read.value.splitlines()
+    return _joined(_GROUPS.split(";"), (line.partition("#")[0] for line in lines))
+
+
 @lru_cache(maxsize=1)
-def synonyms() -> Mapping[str, tuple[str, ...]]:
-    """Give the other forms of each form that has any, as the index spells them."""
-    found: dict[str, tuple[str, ...]] = {}
-    for group in _GROUPS.split(";"):
-        forms = tuple(dict.fromkeys(form for word in group.split() for form in [_form(word)]))
+def _ours() -> Synonyms:
+    return _joined(_GROUPS.split(";"))
+
+
+def _joined(*groups: Iterable[str]) -> Synonyms:
+    """Join groups; a word of several has the others of all."""
+    found: dict[str, dict[str, None]] = {}
+    for group in chain(*groups):
+        forms = [next(words(word), word) for word in group.split()]
         for form in forms:
-            found[form] = tuple(other for other in forms if other != form)
-    return {form: others for form, others in found.items() if others}
-
-
-def _form(word: str) -> str:
-    return next(words(word))
+            found.setdefault(form, {}).update(dict.fromkeys(forms))
+    others = {form: tuple(one for one in known if one != form) for form, known in found.items()}
+    return {form: forms for form, forms in others.items() if forms}

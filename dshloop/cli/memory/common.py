@@ -17,6 +17,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.params import Command, invocation, new_app
 from dshloop.errors import UsageError
+from dshloop.paths import absolute
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
@@ -225,30 +226,43 @@ def _type(name: str | None, kinds: Sequence[str]) -> str | None:
 @contextmanager
 def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
     """Lend the store that is meant: --store, $DSHLOOP_STORE, memory.store, the embedded one."""
+    with opened_as(ctx, None, readonly="readonly" in given(ctx)) as store:
+        yield store
+
+
+@contextmanager
+def opened_as(
+    ctx: typer.Context, name: str | None, *, readonly: bool = False
+) -> Iterator[MemoryStore]:
+    """Lend the store of a name, that which is meant when there is none."""
     run = invocation(ctx)
-    opening = opener(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
-    store = opening("readonly" in given(ctx))
+    opening = opener(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")), name)
+    store = opening(readonly)
     try:
         yield store
     finally:
         store.close()
 
 
-def opener(ctx: typer.Context, notice: Callable[[str], None]) -> Callable[[bool], MemoryStore]:
+def opener(
+    ctx: typer.Context, notice: Callable[[str], None], name: str | None = None
+) -> Callable[[bool], MemoryStore]:
     """Give what opens the store that is meant, for reading only when it is told True."""
     from dshloop.memory.stores import open_store
 
     run, asked = invocation(ctx), given(ctx)
     config, places = run.config, run.places
-    named = asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
+    named = name or asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
     return lambda readonly: open_store(
         named or config.get("memory.store"),
         database=places.memory_db,
+        place=lambda path: absolute(path, run.env.cwd, run.env.variables),
         clock=run.env.clock,
         readonly=readonly,
         notice=notice,
         embedder=lambda: _embedder(run, config),
         semantic=bool(config.get("memory.semantic")),
+        synonyms=places.config / "synonyms.txt",
     )
 
 
@@ -284,7 +298,6 @@ def file_text(run: Invocation, file: str) -> str:
     """Read a file as UTF-8, without the line ends behind it. Raises UNREADABLE_FILE."""
     from dshloop.errors import UnreadableFileError
     from dshloop.files import read_text
-    from dshloop.paths import absolute
 
     if not file:
         raise UsageError("a file needs a path")

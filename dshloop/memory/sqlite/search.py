@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 from dshloop.memory.sqlite.candidates import beside, candidates, lines
@@ -15,6 +16,7 @@ from dshloop.memory.sqlite.rank import Beside, Ranked, Ranking
 from dshloop.memory.sqlite.reasons import reasons
 from dshloop.memory.sqlite.terms import weighed
 from dshloop.memory.store import Filters, Hit, Why
+from dshloop.memory.synonyms import synonyms as known
 from dshloop.text import question
 
 _DEPTH = 20
@@ -56,14 +58,16 @@ def recall(
     offset: int,
     floor: float | None,
     near: Near | None = None,
+    synonyms: Path | None = None,
 ) -> list[Hit]:
     """Find the entries that answer a question, best first.
 
     None that scores below ``floor``; without one, those that have enough of the question
-    (Ranking.answers). With ``near`` their meaning counts too.
+    (Ranking.answers). With ``near`` their meaning counts too; ``synonyms`` is a user's
+    file of them.
     """
     last = min(offset + limit, _MOST_ROWS)
-    answer = ranked(connection, query, filters, now, last, near)
+    answer = ranked(connection, query, filters, now, last, near, synonyms)
     best = folded(answer.above(floor), last)[offset:]
     seqs = [one.best.line.seq for one in best] + [seq for one in best for seq in one.others]
     entries = load(connection, seqs)
@@ -86,10 +90,11 @@ def ranked(
     now: float,
     last: int,
     near: Near | None = None,
+    synonyms: Path | None = None,
 ) -> Answer:
     """Rank candidates, then the best of them again with their neighbours, which may be hits
     themselves; ``last`` is how many are wanted."""
-    terms, corpus = weighed(connection, question(query[:_LONGEST_QUESTION]))
+    terms, corpus = weighed(connection, question(query[:_LONGEST_QUESTION]), known(synonyms))
     ranking = Ranking(terms, corpus, now)
     depth = _depth(last)
     ranking.add(candidates(connection, terms, corpus, filters, now, 2 * depth))

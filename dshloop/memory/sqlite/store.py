@@ -66,7 +66,8 @@ class SqliteStore:
     ``readonly`` refuses every write and changes nothing of the file, not even its schema.
     ``notice`` is called with what a person should know (that an older file was copied before it
     was brought forward). ``embedder`` opens the model for `recall` by meaning; with ``semantic``
-    that is the usual way, and what is stored gets its vector at once. Not for use by several
+    that is the usual way, and what is stored gets its vector at once. ``synonyms`` is a user's file
+    of them (synonyms.py). Not for use by several
     threads at once; several processes are fine.
     """
 
@@ -81,11 +82,13 @@ class SqliteStore:
         notice: Callable[[str], None] | None = None,
         embedder: Callable[[], Embedder] | None = None,
         semantic: bool = False,
+        synonyms: Path | None = None,
     ) -> None:
         self.path = path
         self._clock = clock
         self._database = Database(path, readonly=readonly, notice=notice)
         self._meaning = Meaning(embedder, usual=semantic, tell=notice)
+        self._synonyms = synonyms
         self._rarity = Rarity()
         self._batch: Operation | None = None
 
@@ -258,7 +261,9 @@ class SqliteStore:
             if connection is None:
                 return ()
             near = self._meaning.near(connection, question, filters, now)
-            return search.recall(connection, query, filters, now, limit, offset, min_score, near)
+            return search.recall(
+                connection, query, filters, now, limit, offset, min_score, near, self._synonyms
+            )
 
     def list(
         self,

@@ -9,7 +9,7 @@ from math import inf
 
 from dshloop.memory.sqlite.dates import named
 from dshloop.memory.sqlite.rank import Corpus, Term, padded
-from dshloop.memory.synonyms import synonyms
+from dshloop.memory.synonyms import Synonyms
 from dshloop.text import Word
 
 # A pasted text is no longer a question: beyond so many words only the rarest that are known count.
@@ -39,14 +39,14 @@ _EXTENSIONS = f"""
 
 
 def weighed(
-    connection: sqlite3.Connection, question: Sequence[Word]
+    connection: sqlite3.Connection, question: Sequence[Word], synonyms: Synonyms
 ) -> tuple[Sequence[Term], Corpus]:
     """Give the terms of a question and what is known of their forms."""
     asked = question[:_MOST_LOOKED_UP]
     entries, words = connection.execute("SELECT entries, words FROM tally").fetchone()
     frequency = _frequency(connection, {form for word in asked for form in word.forms})
     asked = _shortened(asked, frequency)
-    others = {word: _synonyms(connection, word, frequency) for word in asked}
+    others = {word: _alike(connection, synonyms.get(word.exact or ""), frequency) for word in asked}
     for word in asked:
         others[word] += _extensions(connection, word, frequency)
     corpus = Corpus(entries, words / entries if entries else 0.0, frequency)
@@ -69,10 +69,9 @@ def _shortened(asked: Sequence[Word], frequency: Mapping[str, int]) -> Sequence[
     return sorted(asked, key=rarity.__getitem__)[:_MOST_WORDS]
 
 
-def _synonyms(
-    connection: sqlite3.Connection, word: Word, frequency: dict[str, int]
+def _alike(
+    connection: sqlite3.Connection, forms: Sequence[str] | None, frequency: dict[str, int]
 ) -> list[tuple[str, float]]:
-    forms = synonyms().get(word.exact or "")
     if forms is None:
         return []
     known = _frequency(connection, forms)
