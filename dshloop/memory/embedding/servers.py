@@ -18,8 +18,9 @@ OLLAMA_URL = "http://localhost:11434"
 
 _BATCH_TEXTS = 64
 _BATCH_CHARACTERS = 60_000
-_FOR_A_QUESTION = Retry(attempts=2, first=0.2, longest=1.0)  # somebody is waiting
-_FOR_TEXTS = Retry(attempts=5, first=0.5, longest=30.0)
+# Somebody waits for a question, or for one text to be remembered.
+_WAITED_FOR = Retry(attempts=2, first=0.2, longest=1.0)
+_FOR_MANY = Retry(attempts=5, first=0.5, longest=30.0)
 
 
 class ServerEmbedder:
@@ -43,12 +44,13 @@ class ServerEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         asked = self._choice.query_prefix + readable(text)
-        row: Vector = unit_rows(self._asked([asked], _FOR_A_QUESTION), 1, self.name)[0]
+        row: Vector = unit_rows(self._asked([asked], _WAITED_FOR), 1, self.name)[0]
         return row
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         prefixed = [self._choice.text_prefix + readable(text) for text in texts]
-        rows = [row for batch in batches(prefixed) for row in self._asked(batch, _FOR_TEXTS)]
+        retry = _WAITED_FOR if len(texts) == 1 else _FOR_MANY
+        rows = [row for batch in batches(prefixed) for row in self._asked(batch, retry)]
         return unit_rows(rows, len(texts), self.name)
 
     def close(self) -> None:

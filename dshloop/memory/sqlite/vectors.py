@@ -91,8 +91,9 @@ class Embedded(NamedTuple):
 
 def embedded(embedder: Embedder, texts: Sequence[str], *, known: bool) -> Embedded:
     """Make vectors; ``known`` tells whether the database has the model's background already."""
+    rows = embedder.embed_texts(texts)
     background = None if known else embedder.embed_texts((*BACKGROUND, *NONSENSE))
-    return Embedded(embedder.name, embedder.embed_texts(texts), background)
+    return Embedded(embedder.name, rows, background)
 
 
 def put(connection: sqlite3.Connection, made: Embedded, seqs: Sequence[int]) -> None:

@@ -14,6 +14,7 @@ from dshloop.errors import (
     PeerAnswerError,
     PeerDeniedError,
     PeerDownError,
+    PeerFailedError,
 )
 from dshloop.memory.embedding import Choice, Embedder, open_embedder
 from dshloop.memory.embedding.embedder import LONGEST_TEXT
@@ -162,6 +163,13 @@ def test_a_key_that_is_refused_is_not_shown(embedder: Opening) -> None:
 def test_a_server_that_is_busy_is_asked_again(embedder: Opening) -> None:
     with serving(lambda asked: Said(503) if len(server.asked) == 1 else openai(asked)) as server:
         assert embedder(server.url).embed_query("x").shape == (3,)
+        assert len(server.asked) == 2
+
+
+def test_who_waits_for_one_text_is_told_soon(embedder: Opening) -> None:
+    with serving(lambda _: Said(503)) as server:
+        with pytest.raises(PeerFailedError):
+            embedder(server.url).embed_texts(["one"])
         assert len(server.asked) == 2
 
 
