@@ -39,6 +39,11 @@ class Places:
         return self.data / "trash"
 
     @property
+    def outbox(self) -> Path:
+        """What is on its way to memory stores, a file for each."""
+        return self.data / "outbox"
+
+    @property
     def session_index(self) -> Path:
         """What listings and searches remember of sessions; removed, it is made anew."""
         return self.data / "cache" / "sessions.db"

@@ -177,3 +177,10 @@ class ServerRunningError(RefusedError):
 
     code = "SERVER_RUNNING"
     hint = "End it first, or name another data folder by --data-dir."
+
+
+class OutboxUnusableError(FailedError):
+    """The outbox, which holds what is on its way to a memory store, can't be read or written."""
+
+    code = "OUTBOX_UNUSABLE"
+    hint = "Is the disk full, or the file damaged? Moved away, it is made anew."

@@ -19,14 +19,17 @@ def case_path(name: str) -> Path | None:
     return path if path.exists() else None
 
 
-def load_cases(name: str) -> list[Any]:
-    """Read the cases of a file as pytest parameters; one skipped parameter when it is missing."""
+def load_cases(name: str, part: str = "cases") -> list[Any]:
+    """Read the cases of a file as pytest parameters; one skipped parameter when it is missing.
+
+    ``part`` names the list that holds them.
+    """
     path = case_path(name)
     if path is None:
         reason = f"{name} is not in $DSHLOOP_CONFORMANCE"
         return [pytest.param({}, id="missing", marks=pytest.mark.skip(reason=reason))]
     content = json.loads(path.read_text(encoding="utf-8"))
-    cases = content["cases"] if isinstance(content, dict) else content
+    cases = content[part] if isinstance(content, dict) else content
     return [pytest.param(case, id=str(case["id"])) for case in cases]
 
 

@@ -1,0 +1,400 @@
+"""The outbox: what is on its way to a store, on disk until the store has it.
+
+One SQLite file a store. Entries of a session go out in their order; a failed one is tried again
+later and later, and given up after a stated limit, but stays to be seen. Several processes may
+share it: who delivers a session's entries has claimed the session.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dshloop.errors import OutboxUnusableError
+from dshloop.files import shown
+from dshloop.memory.outbox_entries import GIVEN_UP, PENDING, Entry, Item, Policy, State
+from dshloop.memory.outbox_file import open_outbox
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = [
+    "GIVEN_UP",
+    "PENDING",
+    "Entry",
+    "Flushed",
+    "Item",
+    "Outbox",
+    "Policy",
+    "State",
+    "flush",
+    "outboxes",
+]
+
+SUFFIX = ".db"
+_NOTHING: Mapping[str, Any] = {}
+_USER = re.compile(r"(?<=://)[^/?#]*@")
+
+
+class Outbox:
+    """The outbox of one store in a folder; nothing is created before something is put in.
+
+    May be used by several threads. Raises OUTBOX_UNUSABLE when its file can't be read or written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        store: str,
+        *,
+        clock: Callable[[], float] = time.time,
+        policy: Policy = Policy(),  # noqa: B008 - it never changes
+    ) -> None:
+        self.path = folder / f"{_file_name(store)}{SUFFIX}"
+        self.store = store
+        self.policy = policy
+        self._clock = clock
+        self._owner = f"{os.getpid()}-{os.urandom(4).hex()}"
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    # --- putting in ----------------------------------------------------------------------------
+
+    def put(
+        self,
+        session: str,
+        items: Sequence[Item],
+        *,
+        target: Mapping[str, Any] = _NOTHING,
+        mark: int | None = None,
+    ) -> list[Entry]:
+        """Add items of a session behind those that wait, all or none, on disk when this returns.
+
+        ``mark`` grows within a session (an event's seq); what is not above the last one was put in
+        before, and nothing is added then.
+        """
+        now = self._clock()
+        goal = json.dumps(_without_user(target))
+        with self._changing() as connection:
+            if mark is not None and not _raised(connection, session, mark):
+                return []
+            added = [_add(connection, session, item, goal, now) for item in items]
+            self._make_room(connection)
+        return [self._entry(row) for row in added]
+
+    def mark(self, session: str) -> int | None:
+        """Give the last mark of a session, None when nothing of it was ever put in."""
+        with self._reading() as connection:
+            row = (
+                connection
+                and connection.execute(
+                    "SELECT mark FROM sessions WHERE session = ?", (session,)
+                ).fetchone()
+            )
+        return None if not row or row[0] < 0 else int(row[0])
+
+    # --- taking out ----------------------------------------------------------------------------
+
+    def due(self, session: str | None = None, *, all: bool = False) -> list[Entry]:  # noqa: A002
+        """Give the first entry of each session whose time has come; with ``all`` before it too."""
+        where = "state = ? AND (? IS NULL OR session = ?)"
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            rows = connection.execute(
+                f"SELECT * FROM entries WHERE id IN (SELECT min(id) FROM entries WHERE {where} "
+                "GROUP BY session) AND (? OR next_at <= ?) ORDER BY id",
+                (PENDING, session, session, all, self._clock()),
+            ).fetchall()
+        return [self._entry(row) for row in rows]
+
+    def next_at(self) -> float | None:
+        """Give when the next entry is due, None when nothing waits."""
+        with self._reading() as connection:
+            row = connection and connection.execute(
+                "SELECT min(next_at) FROM entries WHERE id IN "
+                "(SELECT min(id) FROM entries WHERE state = ? GROUP BY session)", (PENDING,)
+            ).fetchone()  # fmt: skip
+        return row[0] if row else None
+
+    def claim(self, session: str, seconds: float = 120.0) -> bool:
+        """Become the one who delivers a session's entries; False while another one is."""
+        now = self._clock()
+        with self._changing() as connection:
+            connection.execute(
+                "INSERT INTO sessions VALUES (?, -1, NULL, 0) ON CONFLICT DO NOTHING", (session,)
+            )
+            done = connection.execute(
+                "UPDATE sessions SET owner = ?, claimed_until = ? "
+                "WHERE session = ? AND (owner IS NULL OR owner = ? OR claimed_until < ?)",
+                (self._owner, now + seconds, session, self._owner, now),
+            )
+        return done.rowcount == 1
+
+    def release(self, session: str) -> None:
+        """Let others deliver a session's entries."""
+        with self._changing() as connection:
+            connection.execute(
+                "UPDATE sessions SET owner = NULL WHERE session = ? AND owner = ?",
+                (session, self._owner),
+            )
+
+    def done(self, entry: Entry) -> None:
+        """Take out an entry that the store has."""
+        with self._changing() as connection:
+            connection.execute("DELETE FROM entries WHERE id = ?", (entry.id,))
+            _count(connection, "last_success", self._clock())
+
+    def changed(self, entry: Entry, body: Any) -> None:
+        """Replace an entry's body: a part of it has arrived."""
+        text = json.dumps(body)
+        with self._changing() as connection:
+            connection.execute(
+                "UPDATE entries SET body = ?, bytes = ? WHERE id = ?", (text, len(text), entry.id)
+            )
+
+    def failed(self, entry: Entry, error: str, *, final: bool = False) -> bool:
+        """Note a failed attempt; tell whether the entry is given up (``final``: at once)."""
+        now, attempts = self._clock(), entry.attempts + 1
+        old = now - entry.created_at >= self.policy.age
+        ends = final or (attempts >= self.policy.attempts and old)
+        after = now + self.policy.pause_after(attempts)
+        with self._changing() as connection:
+            connection.execute(
+                "UPDATE entries SET attempts = ?, next_at = ?, error = ?, state = ? WHERE id = ?",
+                (attempts, after, error, GIVEN_UP if ends else PENDING, entry.id),
+            )
+            _count(connection, "last_error", now, error)
+        return ends
+
+    # --- looking and keeping -------------------------------------------------------------------
+
+    def list(self, session: str | None = None) -> list[Entry]:
+        """Give all entries, the oldest first."""
+        with self._reading() as connection:
+            rows = [] if connection is None else connection.execute(
+                "SELECT * FROM entries WHERE ? IS NULL OR session = ? ORDER BY id",
+                (session, session),
+            ).fetchall()  # fmt: skip
+        return [self._entry(row) for row in rows]
+
+    def state(self) -> State:
+        """Tell how it stands."""
+        with self._reading() as connection:
+            if connection is None:
+                return State(self.store, 0, 0, 0, 0, None, None, None)
+            held = dict(connection.execute("SELECT state, count(*) FROM entries GROUP BY state"))
+            size, oldest = connection.execute(
+                "SELECT coalesce(sum(bytes), 0), min(created_at) FROM entries"
+            ).fetchone()
+            counts = {
+                name: (value, text)
+                for name, value, text in connection.execute("SELECT * FROM counts")
+            }
+        return State(
+            store=self.store,
+            pending=held.get(PENDING, 0),
+            given_up=held.get(GIVEN_UP, 0),
+            bytes=size,
+            dropped=int(counts.get("dropped", (0, None))[0]),
+            oldest=oldest,
+            last_success=counts.get("last_success", (None, None))[0],
+            last_error=counts.get("last_error", (None, None))[1],
+        )
+
+    def drop(self, session: str | None = None, ids: Sequence[int] = ()) -> int:
+        """Throw entries away, of a session or with some ids or all; tell how many."""
+        with self._reading() as connection:
+            if connection is None:
+                return 0
+        with self._changing() as connection:
+            if ids:
+                marks = ",".join("?" * len(ids))
+                done = connection.execute(f"DELETE FROM entries WHERE id IN ({marks})", [*ids])
+            else:
+                done = connection.execute(
+                    "DELETE FROM entries WHERE ? IS NULL OR session = ?", (session, session)
+                )
+        return done.rowcount
+
+    def replay(self, session: str | None = None) -> int:
+        """Let entries be tried again at once, given-up ones too; tell how many."""
+        with self._reading() as connection:
+            if connection is None:
+                return 0
+        with self._changing() as connection:
+            done = connection.execute(
+                "UPDATE entries SET state = ?, attempts = 0, next_at = 0 "
+                "WHERE ? IS NULL OR session = ?",
+                (PENDING, session, session),
+            )
+        return done.rowcount
+
+    def close(self) -> None:
+        """Let go of the file. May be called twice."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    # --- the file ------------------------------------------------------------------------------
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        id_, session, kind, target, body, size, state, created, attempts, next_at, error = row
+        return Entry(
+            id_, self.store, session, kind, json.loads(target), json.loads(body), state, created,
+            attempts, next_at, error, size,
+        )  # fmt: skip
+
+    def _make_room(self, connection: sqlite3.Connection) -> None:
+        """Drop the oldest entries of a full outbox, given-up ones first."""
+        count, size = connection.execute(
+            "SELECT count(*), coalesce(sum(bytes), 0) FROM entries"
+        ).fetchone()
+        if count <= self.policy.entries and size <= self.policy.bytes:
+            return
+        dropped = 0
+        rows = connection.execute(
+            "SELECT id, bytes FROM entries ORDER BY state <> ?, id", (GIVEN_UP,)
+        ).fetchall()
+        for id_, weight in rows[:-1]:  # what came last stays
+            if count - dropped <= self.policy.entries and size <= self.policy.bytes:
+                break
+            connection.execute("DELETE FROM entries WHERE id = ?", (id_,))
+            dropped, size = dropped + 1, size - weight
+        connection.execute(
+            "INSERT INTO counts VALUES ('dropped', ?, NULL) "
+            "ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+            (dropped,),
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        with self._lock, self._told():
+            there = self._connection is not None or self.path.exists()
+            yield self._opened() if there else None
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._told():
+            connection = self._opened()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        import sqlite3
+
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            file = shown(self.path)
+            raise OutboxUnusableError(
+                f"the outbox {file} can't be used: {error}", file=file
+            ) from None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = open_outbox(self.path)
+        return self._connection
+
+
+def outboxes(folder: Path, *, clock: Callable[[], float] = time.time) -> list[Outbox]:
+    """Give the outboxes of a folder, by the name of their store."""
+    names = sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}"))
+    return [Outbox(folder, _store_name(name), clock=clock) for name in names]
+
+
+Deliver = Callable[[Entry], None]
+"""Gives an entry to its store; what it raises is a failed attempt."""
+
+
+class Flushed(NamedTuple):
+    """What came of a flush: how many arrived, failed, and belong to a session others deliver."""
+
+    delivered: int = 0
+    failed: int = 0
+    busy: int = 0
+
+
+def flush(outbox: Outbox, deliver: Deliver, session: str | None = None) -> Flushed:
+    """Deliver everything now, each session in its order up to its first failure."""
+    delivered = failed = busy = 0
+    for first in outbox.due(session, all=True):
+        if not outbox.claim(first.session):
+            busy += 1
+            continue
+        try:
+            while found := outbox.due(first.session, all=True):
+                try:
+                    deliver(found[0])
+                except Exception as error:
+                    outbox.failed(found[0], str(error) or type(error).__name__)
+                    failed += 1
+                    break
+                outbox.done(found[0])
+                delivered += 1
+        finally:
+            outbox.release(first.session)
+    return Flushed(delivered, failed, busy)
+
+
+def _add(
+    connection: sqlite3.Connection, session: str, item: Item, target: str, now: float
+) -> Sequence[Any]:
+    body = json.dumps(item.body)
+    done = connection.execute(
+        "INSERT INTO entries (session, kind, target, body, bytes, state, created_at, attempts, "
+        "next_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0) RETURNING *",
+        (session, item.kind, target, body, len(body), PENDING, now),
+    )
+    row: Sequence[Any] = done.fetchone()
+    return row
+
+
+def _raised(connection: sqlite3.Connection, session: str, mark: int) -> bool:
+    """Raise a session's mark; False when it was there already."""
+    done = connection.execute(
+        "INSERT INTO sessions VALUES (?, ?, NULL, 0) ON CONFLICT (session) DO UPDATE "
+        "SET mark = excluded.mark WHERE excluded.mark > mark",
+        (session, mark),
+    )
+    return done.rowcount == 1
+
+
+def _count(
+    connection: sqlite3.Connection, name: str, value: float, text: str | None = None
+) -> None:
+    connection.execute("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", (name, value, text))
+
+
+def _file_name(store: str) -> str:
+    from urllib.parse import quote
+
+    return quote(store, safe="").replace(".", "%2E")
+
+
+def _store_name(name: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(name)
+
+
+def _without_user(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Take user and password out of a target's addresses."""
+    return {
+        key: _USER.sub("", value) if isinstance(value, str) else value
+        for key, value in target.items()
+    }

@@ -1,0 +1,63 @@
+"""The file of an outbox: opening it, and its tables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_VERSION = 1
+_WAIT = 30.0  # seconds for another process to end its transaction
+_SCHEMA = """
+CREATE TABLE entries (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, kind TEXT NOT NULL,
+  target TEXT NOT NULL, body TEXT NOT NULL, bytes INTEGER NOT NULL, state TEXT NOT NULL,
+  created_at REAL NOT NULL, attempts INTEGER NOT NULL, next_at REAL NOT NULL, error TEXT) STRICT;
+CREATE INDEX entries_in_order ON entries (state, session, id);
+CREATE TABLE sessions (
+  session TEXT PRIMARY KEY, mark INTEGER NOT NULL, owner TEXT, claimed_until REAL NOT NULL) STRICT;
+CREATE TABLE counts (name TEXT PRIMARY KEY, value REAL NOT NULL, text TEXT) STRICT;
+"""
+
+
+def open_outbox(path: Path) -> sqlite3.Connection:
+    """Open the file, made with mode 0600 in a folder of ours when it is missing."""
+    import sqlite3
+    from contextlib import suppress
+
+    from dshloop.paths import private_folder
+
+    private_folder(path.parent)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        _require_schema(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _require_schema(connection: sqlite3.Connection) -> None:
+    """Make the tables of a new file. Raises sqlite3.DatabaseError for those of a later dshloop."""
+    import sqlite3
+
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        elif version != _VERSION:
+            raise sqlite3.DatabaseError(f"it has schema {version}, of another dshloop")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
