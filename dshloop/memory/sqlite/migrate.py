@@ -109,7 +109,7 @@ def _copy(path: Path, version: int) -> Path:
     """
     copy = copy_of(path, version)
     for left in copy.parent.iterdir():  # by one that was killed
-        if left.name.startswith(f"{copy.name}.") and left.suffix == ".part":
+        if left.name.startswith(f"{copy.name}.") and ".part" in left.name:
             left.unlink(missing_ok=True)
     part = copy.with_name(f"{copy.name}.{os.getpid()}.part")
     os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
