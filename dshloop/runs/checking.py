@@ -70,7 +70,7 @@ _SAID = {
     "lost": "{} lines gave none and are lost",
     "repeated": "{} events that came again were left out",
     "dropped": "{} events without their counterpart were left out",
-    "added": "{} results were added for calls that had none",
+    "added": "{} results, starts and ends that were lost were added",
     "renumbered": "{} events have a new seq",
     "marked": "{} events of unknown types were marked ignorable",
 }

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from dshloop.transcripts.closers import asked_calls
 from dshloop.transcripts.vocabulary import Event
 
-Code = Literal["ORPHAN_CALL", "ORPHAN_RESULT", "DUPLICATE_CALL", "DUPLICATE_RESULT"]
+Code = Literal["ORPHAN_CALL", "ORPHAN_RESULT", "DUPLICATE_CALL", "DUPLICATE_RESULT", "UNASKED_CALL"]
 
 _BOUNDARIES = frozenset({"step/start", "step/end", "turn/start", "turn/end"})
 WATCHED = _BOUNDARIES | {"assistant/message", "tool/call", "tool/result"}
@@ -39,6 +39,7 @@ class CallFault:
         said = {
             "ORPHAN_CALL": "has no result",
             "ORPHAN_RESULT": "has a result, but the call itself is not there",
+            "UNASKED_CALL": "is in no answer of the model",
             "DUPLICATE_CALL": "is there twice",
             "DUPLICATE_RESULT": "has two results",
         }
@@ -49,6 +50,7 @@ class CallFault:
 class CallCheck:
     """Feed it every event of `WATCHED`, in order; it keeps no more than the calls of one turn."""
 
+    strict: bool = False  # tell of calls that no answer asks for
     _asked: dict[str, int] = field(default_factory=dict)  # call id -> seq
     _started: dict[str, int] = field(default_factory=dict)
     _answered: set[str] = field(default_factory=set)
@@ -74,6 +76,8 @@ class CallCheck:
         if call in self._started:
             return [CallFault("DUPLICATE_CALL", call, place, seq)]
         self._started[call] = seq
+        if self.strict and call not in self._asked:
+            return [CallFault("UNASKED_CALL", call, place, seq)]
         return []
 
     def _result(self, data: Mapping[str, Any], seq: int, place: int) -> list[CallFault]:

@@ -11,11 +11,13 @@ from typing import Any
 from dshloop.files import shown
 from dshloop.sessions.calls import WATCHED, CallCheck
 from dshloop.sessions.naming import LOCK_NAME, encode_id
+from dshloop.sessions.nesting import Nesting
 from dshloop.transcripts.dsh import LOG_NAMES
 from dshloop.transcripts.findings import Finding
 from dshloop.transcripts.header import Header
 from dshloop.transcripts.lines import SEPARATORS
 from dshloop.transcripts.scan import Row, Scan, open_scan
+from dshloop.transcripts.vocabulary import V4, Event
 
 _COUNTED = {
     "turn/start": "turns",
@@ -101,24 +103,54 @@ def stray_files(root: Path) -> Iterator[Finding]:
                 yield _foreign(inner)
 
 
+def is_strict(scan: Scan) -> bool:
+    """Whether turns, steps and calls must fit each other: in v4, and where events were lost.
+
+    A v0 log is read by dsh however its turns are nested.
+    """
+    return scan.damaged or scan.version == V4
+
+
 def _read(scan: Scan, found: Counter[str]) -> tuple[int, bool]:
     """Go through a log; give the number of its events and whether its last turn is open."""
-    calls, place, is_open = CallCheck(), 0, False
+    place, is_open = 0, False
+    look = _Look(scan)
     first, second = SEPARATORS
     for row in scan.rows():
         if first in row.raw or second in row.raw:
             _report_separators(scan, row)
         for event in row.events:
             kind = event["type"]
-            if kind in WATCHED:
+            if kind in _LOOKED_AT:
                 found[kind] += 1
-                for fault in calls.see(event, place):
-                    at = (row.line, row.start, fault.seq)
-                    scan.report(Finding(fault.code, "error", fault.message, *at))
+                look.at(row, event, place)
                 if kind in ("turn/start", "turn/end"):
                     is_open = kind == "turn/start"
             place += 1
     return place, is_open
+
+
+_LOOKED_AT = WATCHED | {"user/message", "system/message", "assistant/attempt"}
+
+
+class _Look:
+    """What calls, turns and steps are told of."""
+
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+        self.calls, self.nesting = CallCheck(), Nesting()
+
+    def at(self, row: Row, event: Event, place: int) -> None:
+        """Look at one event of a line."""
+        strict = self.calls.strict = is_strict(self.scan)
+        wrong = self.nesting.see(event, place)
+        if wrong is not None and strict:
+            at = (row.line, row.start, wrong.seq)
+            self.scan.report(Finding("NESTING", "error", wrong.message, *at))
+        if event["type"] in WATCHED:
+            for fault in self.calls.see(event, place):
+                at = (row.line, row.start, fault.seq)
+                self.scan.report(Finding(fault.code, "error", fault.message, *at))
 
 
 def _report_separators(scan: Scan, row: Row) -> None:

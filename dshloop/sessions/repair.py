@@ -6,6 +6,7 @@ place; where any were lost, those behind get new seqs, and so does what refers t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,7 +15,9 @@ from dshloop.errors import SessionUnreadableError
 from dshloop.files import shown
 from dshloop.sessions.calls import WATCHED, CallCheck
 from dshloop.sessions.events import lenient_line
+from dshloop.sessions.fsck import is_strict
 from dshloop.sessions.naming import decode_id
+from dshloop.sessions.nesting import Nesting
 from dshloop.sessions.references import Renumbering, renumbered
 from dshloop.sessions.writing import new_log
 from dshloop.transcripts.closers import Progress, lost_result
@@ -33,7 +36,8 @@ class Repaired:
 
     ``lost``: lines of which nothing could be saved; ``mended``: damaged lines that gave events;
     ``dropped``: results whose call is lost, calls and results that came twice, retired events;
-    ``repeated``: lines that came again word for word; ``added``: results for calls that had none;
+    ``repeated``: lines that came again word for word; ``added``: results for calls that had none,
+    starts and ends of turns and steps that were lost;
     ``renumbered``: events with another seq; ``marked``: events of unknown types, now ignorable;
     ``header``: the header was mended or made.
     """
@@ -56,11 +60,16 @@ class Repaired:
 
 @dataclass(slots=True)
 class _Plan:
-    """By the place of an event: those left out, and the calls that get a result before it."""
+    """By the place of an event: those left out, the calls that get a result before it, the
+    starts and ends that are missing there, and the calls whose asking message is.
+    """
 
     places: int = 0
     left_out: set[int] = field(default_factory=set)
     unanswered: dict[int, list[str]] = field(default_factory=dict)
+    missing: dict[int, tuple[tuple[str, dict[str, Any]], ...]] = field(default_factory=dict)
+    unasked: dict[int, list[Mapping[str, Any]]] = field(default_factory=dict)
+    asking: int | None = None  # where the message belongs that asked for the calls at hand
 
 
 def repair_log(path: Path, out: Path) -> Repaired:
@@ -96,7 +105,7 @@ def _require_known(path: Path, scan: Scan, plan: _Plan) -> None:
 
 
 def _plan(scan: Scan, done: Repaired) -> _Plan:
-    plan, calls = _Plan(), CallCheck()
+    plan, calls, nesting = _Plan(), CallCheck(), Nesting()
     recent: dict[tuple[int, int], None] = {}
     for row in scan.rows():
         _count(row, done)
@@ -111,7 +120,9 @@ def _plan(scan: Scan, done: Repaired) -> _Plan:
             if len(recent) > _REMEMBERED:
                 del recent[next(iter(recent))]
         for event in row.events:
+            calls.strict = is_strict(scan)
             _judge(event, plan, calls)
+            _nest(event, plan, nesting, strict=calls.strict)
             plan.places += 1
     done.dropped = len(plan.left_out) - done.repeated
     return plan
@@ -129,11 +140,28 @@ def _judge(event: Event, plan: _Plan, calls: CallCheck) -> None:
         plan.left_out.add(plan.places)
     if event["type"] not in WATCHED:
         return
+    if not event["type"].startswith("tool/"):
+        plan.asking = None
     for fault in calls.see(event, plan.places):
-        if fault.code == "ORPHAN_CALL":
+        if fault.code == "UNASKED_CALL":
+            plan.asking = fault.place if plan.asking is None else plan.asking
+            plan.unasked.setdefault(plan.asking, []).append(event["data"])
+        elif fault.code == "ORPHAN_CALL":
             plan.unanswered.setdefault(fault.place, []).append(fault.call)
         else:
             plan.left_out.add(fault.place)
+
+
+def _nest(event: Event, plan: _Plan, nesting: Nesting, *, strict: bool) -> None:
+    if plan.places in plan.left_out:
+        return
+    wrong = nesting.see(event, plan.places)
+    if wrong is None or not strict:
+        return
+    if wrong.missing:
+        plan.missing[plan.places] = wrong.missing
+    else:
+        plan.left_out.add(plan.places)
 
 
 # --- the copy ----------------------------------------------------------------------------------
@@ -146,6 +174,7 @@ class _Copy:
         self.scan, self.file, self.plan, self.done = scan, file, plan, done
         self.seqs = Renumbering()
         self.progress = Progress()
+        self.model = {"provider": "?", "model": "?"}  # of the last request
 
     def run(self) -> None:
         place = 0
@@ -158,7 +187,7 @@ class _Copy:
                 self.file.write(row.raw)
                 for event in row.events:
                     self.seqs.take(event["seq"])
-                    self.progress.see(event)
+                    self._see(event)
                 self.done.kept += len(row.events)
             else:
                 for at, event in zip(places, row.events, strict=True):
@@ -171,13 +200,19 @@ class _Copy:
             return False
         if row.events[0]["seq"] != self.seqs.next or any(each in row.raw for each in SEPARATORS):
             return False
-        if any(at in self.plan.left_out or at in self.plan.unanswered for at in places):
+        plan = self.plan
+        changes = (plan.left_out, plan.unanswered, plan.missing, plan.unasked)
+        if any(at in each for at in places for each in changes):
             return False
         return not self._needs_mark(row.events[0])
 
     def _copy(self, event: Event, place: int) -> None:
         for call in self.plan.unanswered.get(place, ()):
             self._answer(call)
+        for kind, data in self.plan.missing.get(place, ()):
+            self._add({"type": kind, "data": data})
+        if place in self.plan.unasked:
+            self._ask(self.plan.unasked[place])
         if place in self.plan.left_out:
             return
         old = event["seq"]
@@ -193,17 +228,51 @@ class _Copy:
 
     def _answer(self, call: str) -> None:
         """Give a call the result that DSH gives one whose own it doesn't find."""
-        seq = self.seqs.next
+        rest = lost_result(self.progress, call, self.seqs.next, self.scan.version)
+        self._add({"type": "tool/result", **rest})
+
+    def _ask(self, calls: list[Mapping[str, Any]]) -> None:
+        """Put a message in front of calls whose own one is lost: their names are all there."""
+        content = [
+            {
+                "type": "tool-call",
+                "id": call.get("callId"),
+                "name": call.get("name"),
+                "arguments": call.get("arguments"),
+            }
+            for call in calls
+        ]
+        message = {
+            "id": f"mended-{self.seqs.next}",
+            "role": "assistant",
+            "content": content,
+            "source": {"kind": "model", **self.model},
+        }
+        place = {"turn": self.progress.turn, "step": self.progress.step}
+        data: dict[str, Any] = {**place, "message": message}
+        if self.scan.version == V4:
+            data["stream"] = []
+        self._add({"type": "assistant/message", "data": data, "surfaceOp": "append"})
+
+    def _add(self, event: Event) -> None:
+        seq, time = self.seqs.next, self.progress.time
         self.seqs.skip()
-        rest = lost_result(self.progress, call, seq, self.scan.version)
-        self._write({"type": "tool/result", "seq": seq, "time": self.progress.time, **rest})
+        self._write({"type": event["type"], "seq": seq, "time": time, **event})
         self.done.added += 1
 
     def _write(self, event: Event) -> None:
-        self.progress.see(event)
+        self._see(event)
         if self.scan.version == V4 and "sourceEventSeqs" in event:
             event = {**event, "sourceEventSeqs": pack_sources(event["sourceEventSeqs"])}
         self.file.write(lenient_line(event))
+
+    def _see(self, event: Event) -> None:
+        self.progress.see(event)
+        if event["type"] == "request/header":
+            header = event["data"].get("header") if isinstance(event["data"], dict) else None
+            config = header.get("config") if isinstance(header, dict) else None
+            if isinstance(config, dict):
+                self.model = {name: str(config.get(name, "?")) for name in ("provider", "model")}
 
     def _needs_mark(self, event: Event) -> bool:
         known = event["type"] in known_types(self.scan.version)

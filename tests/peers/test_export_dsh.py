@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from dshloop.sessions.naming import folder_of
 from dshloop.transcripts.dsh import read_transcript
-from tests.peers.test_sessions_dsh import initialize, program, serve
+from tests.conformance.cases import DATA
+from tests.peers.test_sessions_dsh import PATCH, initialize, program, serve
 from tests.running import dshloop
 from tests.sessions.logs import conversation
 from tests.transcripts.logs import HEADER, write
@@ -111,3 +113,35 @@ def test_dsh_resumes_whatever_a_log_of_ours_holds(
     assert ran.code == 0, ran.err
     resume(isolated / "dsh", tmp_path, "s-1", address, Path(ran.json["out"]))
     assert "result of c2-1" in json.dumps(requests(log)[0])
+
+
+@pytest.mark.parametrize("lost", [b"tool/call", b"tool/result", b"assistant/message", b"step/end"])
+def test_dsh_resumes_a_log_of_its_own_that_was_damaged_and_mended(
+    isolated: Path, tmp_path: Path, model: tuple[str, Path], lost: bytes
+) -> None:
+    program("DSHLOOP_TEST_DSH", "0.2.1")
+    data = (DATA / "sessions" / "v4-tools.session.v4.jsonl").read_bytes()
+    first, *lines = data.replace(b'"/home/dev/demo"', json.dumps(str(tmp_path)).encode()).split(
+        b"\n"
+    )
+    at = next(at for at, each in enumerate(lines) if each.startswith(b'{"type":"' + lost))
+    damaged = tmp_path / "session.v4.jsonl"
+    damaged.write_bytes(b"\n".join([first, *lines[:at], b"\0" * 50, *lines[at + 1 :]]))
+    session_id = json.loads(first)["id"]
+    mended = tmp_path / "mended.v4.jsonl"
+    ran = dshloop("session", "repair", str(damaged), "--out", str(mended), "--json")
+    assert (ran.code, ran.json["lost"]) == (0, 1)
+    folder = isolated / "dsh" / "sessions" / folder_of(str(tmp_path)) / session_id
+    folder.mkdir(parents=True)
+    path = folder / "session.v4.jsonl"
+    mended.rename(path)
+    (isolated / "dsh" / "cordis.patch.yml").write_text(PATCH, encoding="utf-8")
+    address, log = model
+    resume(isolated / "dsh", tmp_path, session_id, address, path)
+    assert read_transcript(path).findings == []
+    sent = requests(log)[0]["messages"]
+    assert "The file hello.txt has two lines" in json.dumps(sent)
+    calls = [block for each in sent for block in each["content"] if isinstance(block, dict)]
+    asked = {block["id"] for block in calls if block.get("type") == "tool_use"}
+    answered = {block["tool_use_id"] for block in calls if block.get("type") == "tool_result"}
+    assert asked <= answered
