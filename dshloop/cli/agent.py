@@ -171,7 +171,7 @@ def start(
     timeout: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0, help="How long to wait for a loop or driver that is missing."
+            metavar="SECONDS", min=0, help="How long to wait for what is missing, and for a start."
         ),
     ] = 0,
 ) -> Result[list[dict[str, Any]]]:
@@ -179,8 +179,8 @@ def start(
 
     Their sessions are there from then on: talk to one with dshloop session run --resume SESSION.
     One whose loop or driver is missing says what for, since when, and what mends it (exit code
-    3); one that fails says why. No agent gets an input, and the command ends once all are
-    started, failed or still waiting after the timeout.
+    3); one that fails, or still starts when the timeout is over, says why. No agent gets an
+    input, and the command ends once all are started, failed or still waiting after the timeout.
     """
     from dshloop.runs.agents import start_agents
     from dshloop.runs.stored import StoredSessions
