@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.index import FIELDS, quoted
-from dshloop.memory.sqlite.rank import Beside, Corpus, Line, Term
+from dshloop.memory.sqlite.lines import Corpus, Line, Term
+from dshloop.memory.sqlite.rank import Beside
 from dshloop.memory.store import Filters
 
 # A common word makes the index read a large part of the store and tells little.
@@ -23,12 +25,15 @@ _COMMON_SHARE = 0.05
 _MOST_FORMS = 64
 _MOST_READ = 30_000
 """Rows that the words of a question may have together; the rarest words come first."""
+_PAGE = 10
+"""With fewer entries than that, what was left out is looked for after all."""
 _FEW_FORMS = 2
 """With so few words the field they stand in decides which of many entries are looked at."""
 _PROMINENT = 0.5
 
 _WITH_WORD = "SELECT rowid, ? AS weight FROM memory_index WHERE memory_index MATCH ?"
 _NEWEST = f"ORDER BY rowid DESC LIMIT {_MOST_READ}"
+_HERE = "WITH here (seq) AS (SELECT value FROM json_each(?)) "
 _TEXTS = ", ".join(f"i.c{at}" for at in range(len(FIELDS) + 1))
 _LINE = f"m.seq, {_TEXTS}, m.words, m.session, m.created_at, m.strength, m.project, m.agent"
 # FTS5 keeps what it was given in a table of its own, read by number without asking the index.
@@ -57,20 +62,51 @@ def candidates(
     most: int,
 ) -> list[Line]:
     """Give the entries that pass the filters and have most of the question's words."""
-    forms = _telling(_weights(terms), corpus)
-    if not forms:
-        return []
+    weights = {form: weight for form, weight in _weights(terms) if form in corpus.frequency}
+    forms = _telling(weights, corpus)
+    found = _passing(connection, _heaviest(connection, forms), filters, now, most)
+    if len(found) < min(most, _PAGE) and _left_out(weights, forms, corpus):
+        here = _members(connection, filters, now)
+        if here is not None:
+            within = _heaviest(connection, weights, here)
+            found = _passing(connection, within, filters, now, most)
+    return found
+
+
+def _passing(
+    connection: sqlite3.Connection,
+    seqs: Iterator[Sequence[Any]],
+    filters: Filters,
+    now: float,
+    most: int,
+) -> list[Line]:
+    """Read the entries that pass the filters, in this order."""
     conditions, values = where(filters, now)
     found: list[Line] = []
-    size = min(most, 10_000)  # fetchmany counts in 32 bits
-    seqs = _heaviest(connection, forms)
+    size = most
     while len(found) < most:
-        batch = [seq for seq, _ in seqs.fetchmany(size)]
+        batch = [seq for seq, _ in islice(seqs, size)]
         if not batch:
             break
         found += _lines(connection, batch, f"WHERE {conditions}", values)
         size *= 2  # a filter that few entries pass is looked for further down
     return found[:most]
+
+
+def _left_out(weights: Mapping[str, float], forms: Mapping[str, float], corpus: Corpus) -> bool:
+    return len(forms) < len(weights) or any(corpus.frequency[form] > _MOST_READ for form in forms)
+
+
+def _members(connection: sqlite3.Connection, filters: Filters, now: float) -> list[int] | None:
+    """Give the entries of a project or session, None for those of many: what is common in the
+    store may be all that a small project has."""
+    if filters.project is None and filters.session is None:
+        return None
+    conditions, values = where(filters, now)
+    rows = connection.execute(
+        f"SELECT m.seq FROM entries AS m WHERE {conditions} LIMIT {_MOST_READ + 1}", values
+    ).fetchall()
+    return [seq for (seq,) in rows] if len(rows) <= _MOST_READ else None
 
 
 def beside(connection: sqlite3.Connection, of: Iterable[Line]) -> dict[int, Beside]:
@@ -129,21 +165,21 @@ def _line(row: Sequence[Any]) -> Line:
     return Line(seq, texts, manner, words, session, at, strength, scope, fits)
 
 
-def _weights(terms: Iterable[Term]) -> dict[str, float]:
-    """Give the worth of each form; one that speaks for several words counts by the best."""
+def _weights(terms: Iterable[Term]) -> Iterator[tuple[str, float]]:
+    """Yield the worth of each form; one that speaks for several words counts by the best."""
     weights: dict[str, float] = {}
     for term in terms:
         whole = [] if term.exact is None else [(term.exact, 1.0)]
         for form, worth in (*whole, *term.parts, *term.others):
             name = form.strip(" ")
             weights[name] = max(weights.get(name, 0.0), worth * term.weight)
-    return weights
+    yield from weights.items()
 
 
 def _telling(weights: Mapping[str, float], corpus: Corpus) -> dict[str, float]:
     """Choose the forms to look for: those in the store, rarest first, few common ones."""
-    rows = {form: corpus.frequency[form] for form in weights if form in corpus.frequency}
-    forms = sorted(rows, key=lambda form: (rows[form], form))
+    rows = corpus.frequency
+    forms = sorted(weights, key=lambda form: (rows[form], form))
     if corpus.entries >= _COMMON_FROM_ROWS:
         common = corpus.entries * _COMMON_SHARE
         forms = [form for form in forms if rows[form] <= common] or forms
@@ -157,15 +193,28 @@ def _telling(weights: Mapping[str, float], corpus: Corpus) -> dict[str, float]:
     return chosen
 
 
-def _heaviest(connection: sqlite3.Connection, forms: Mapping[str, float]) -> sqlite3.Cursor:
-    """Order entries by the weight of the words that they have, then newest first."""
-    asked = [(quoted(form), weight) for form, weight in forms.items()]
+def _heaviest(
+    connection: sqlite3.Connection,
+    forms: Mapping[str, float],
+    here: Sequence[int] | None = None,
+) -> Iterator[tuple[int, float]]:
+    """Order entries by the weight of the words that they have, then newest first; those ``here``
+    when it is given."""
+    asked = [(quoted(form), weight) for form, weight in islice(forms.items(), _MOST_FORMS)]
+    if not asked:
+        return iter(())
     if len(forms) <= _FEW_FORMS:
         asked += [(f"{{title concepts}} : {form}", weight * _PROMINENT) for form, weight in asked]
-    # Only a word that stands alone may be in more rows than are read.
-    one = _WITH_WORD if len(forms) > 1 else f"SELECT * FROM ({_WITH_WORD} {_NEWEST})"
+    values = [value for form, weight in asked for value in (weight, form)]
+    if here is not None:
+        one = f"{_WITH_WORD} AND +rowid IN here"
+        values.insert(0, json.dumps(here))
+    elif len(forms) > 1:
+        one = _WITH_WORD
+    else:  # only a word that stands alone may be in more rows than are read
+        one = f"SELECT * FROM ({_WITH_WORD} {_NEWEST})"
     return connection.execute(
-        f"SELECT rowid, sum(weight) FROM ({' UNION ALL '.join([one] * len(asked))}) "
-        "GROUP BY rowid ORDER BY 2 DESC, 1 DESC",
-        [value for form, weight in asked for value in (weight, form)],
+        f"{'' if here is None else _HERE}SELECT rowid, sum(weight) "
+        f"FROM ({' UNION ALL '.join([one] * len(asked))}) GROUP BY rowid ORDER BY 2 DESC, 1 DESC",
+        values,
     )

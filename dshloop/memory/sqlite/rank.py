@@ -11,16 +11,16 @@ values do as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
-from math import exp, log, prod
+from math import exp, prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from dshloop.memory.sqlite.dates import Part, matches
+from dshloop.memory.sqlite.dates import matches
 from dshloop.memory.sqlite.fusion import Nearness, answers, meant
 from dshloop.memory.sqlite.index import ASKS
-from dshloop.text import Word
+from dshloop.memory.sqlite.lines import Corpus, Line, Term, held, occurrences, padded
 
 # An entry answers a question when it and its neighbours have this much of what the question's words
 # are worth, and two of its words, unless one word is half of the question. A word nobody stored is
@@ -30,9 +30,6 @@ _HALF = 0.5 - 1e-9
 _TRACE = 0.01
 """What an entry without a session must have itself, before its neighbours may speak for it."""
 
-FIELD_WEIGHTS = (1.5, 1.0, 1.5, 1.0)
-"""How much a word counts in each of ``index.FIELDS``."""
-
 # BM25's constants. Only what is longer than the mean is held against an entry: short lines aren't
 # better answers.
 _SATURATION = 1.5
@@ -41,7 +38,7 @@ _LENGTH = 0.3
 # makes an entry its answer.
 _CONTEXT = 0.45
 _CONTEXT_SATURATION = 1.2
-_NEAR, _FAR, _ASKED = 1.0, 0.5, 3.0
+_NEAR, _FAR, _ASKED = 1.0, 0.5, 4.0
 _MINUTES = 600.0
 """How far apart entries without a session may be stored and still belong together, in seconds."""
 # What the session as a whole has.
@@ -60,74 +57,7 @@ _STEEPNESS = 1.25
 
 FACTORS = ("recency", "strength", "question", "speaker")
 
-# A small store says little about which words are rare; so many unseen entries are added to it.
-_UNSEEN = 50.0
-
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
-
-
-class Corpus(NamedTuple):
-    """What ranking knows of the store: rows, mean words of a row, rows that have a given form."""
-
-    entries: int
-    mean_words: float
-    frequency: Mapping[str, int]
-
-    def idf(self, form: str) -> float:
-        """Weigh a form by its rarity; always above 0."""
-        return self.rarity(self.frequency.get(form, 0))
-
-    def rarity(self, rows: float) -> float:
-        """Weigh what stands in so many rows; what stands in none is as rare as what one has."""
-        rows = max(rows, 1)
-        return log(1 + (max(self.entries - rows, 0) + _UNSEEN + 0.5) / (rows + 1.5))
-
-
-class Term(NamedTuple):
-    """A word of the question.
-
-    ``weight``: what it is worth. It is found by ``exact``, else by ``parts`` (each with its share
-    of the word), else by the first of ``others`` (synonyms, and words that it begins) at less
-    worth. Forms stand between blanks, as they are looked for.
-    """
-
-    word: Word
-    weight: float
-    exact: str | None
-    parts: tuple[tuple[str, float], ...] = ()
-    others: tuple[tuple[str, float], ...] = ()
-    date: Part | None = None
-
-    @property
-    def itself(self) -> Iterator[str]:
-        """The forms that are the word: whole and in parts."""
-        if self.exact is not None:
-            yield self.exact
-        for form, _ in self.parts:
-            yield form
-
-    @property
-    def forms(self) -> Iterator[str]:
-        """Every form that speaks for the word."""
-        yield from self.itself
-        for form, _ in self.others:
-            yield form
-
-
-class Line(NamedTuple):
-    """An entry as ranking sees it; ``texts`` are the words of ``index.FIELDS``."""
-
-    seq: int
-    texts: Sequence[str]
-    manner: str
-    words: int
-    session: str
-    at: float
-    strength: float
-    scope: Sequence[Any] = ()
-    """Its project and agent."""
-    fits: bool = True
-    """Whether it passes the filters, and not only stands beside something that does."""
 
 
 class Found(NamedTuple):
@@ -162,11 +92,6 @@ class Ranked(NamedTuple):
 
     line: Line
     score: float
-
-
-def padded(form: str) -> str:
-    """Put a form between the blanks that separate words."""
-    return f" {form} "
 
 
 class Ranking:
@@ -360,37 +285,3 @@ def _together(found: Found, near: Near) -> dict[int, float]:
 def squeezed(total: float) -> float:
     """Bring what a line is worth into 0..1, in the same order."""
     return 1 - exp(-_STEEPNESS * total)
-
-
-def occurrences(texts: Sequence[str], forms: Iterable[str]) -> dict[str, float]:
-    """Count padded forms, each by the weight of the field that it stands in.
-
-    A word twice in a row may count once: that is as good, and much faster than splitting.
-    """
-    counts: dict[str, float] = {}
-    for text, weight in zip(texts, FIELD_WEIGHTS, strict=True):
-        if text:
-            whole = f" {text} "
-            for form in forms:
-                if form in whole:
-                    counts[form] = counts.get(form, 0.0) + weight * whole.count(form)
-    return counts
-
-
-def held(term: Term, counts: Mapping[str, float]) -> tuple[float, float]:
-    """Say how much of a word there is (0 nothing, 1 all of it) and how often."""
-    if not counts:
-        return 0.0, 0.0
-    if term.exact is not None and term.exact in counts:
-        return 1.0, counts[term.exact]
-    share = count = 0.0
-    for part, worth in term.parts:
-        if part in counts:
-            share += worth
-            count += worth * counts[part]
-    if share:  # parts of an identifier that stand apart name it once at most
-        return share, count / share if term.exact is None else min(count / share, 1.0)
-    for other, worth in term.others:
-        if other in counts:
-            return worth, counts[other]
-    return 0.0, 0.0

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given, strategies
 
 from dshloop.memory.sqlite.index import FIELDS, manner_of
-from dshloop.memory.sqlite.rank import Beside, Corpus, Line, Ranked, Ranking, Term, padded
+from dshloop.memory.sqlite.lines import Corpus, Line, Term, padded
+from dshloop.memory.sqlite.rank import Beside, Ranked, Ranking
 from dshloop.memory.sqlite.reasons import reasons
 from dshloop.text import question, words
 

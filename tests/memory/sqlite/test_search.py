@@ -115,6 +115,21 @@ def test_a_filter_that_few_pass_still_finds_them(store: SqliteStore) -> None:
     assert texts(store, "deploy", Filters(project="rare")) == ["deploy of the rare one"]
 
 
+def test_a_small_project_is_found_by_words_that_are_common_elsewhere(store: SqliteStore) -> None:
+    store.remember(NewMemory("deploy on the small ship", "small", agent="a"))
+    store.remember(NewMemory("deploy and release", "small", agent="b"))
+    with store.batch():
+        for number in range(1_200):
+            text = f"deploy {'release' if number < 40 else 'nothing'} {number}"
+            store.observe(NewObservation("s", "big", "note", "note", text, str(number)))
+    small = Filters(project="small")
+    assert len(texts(store, "deploy", small)) == 2
+    assert len(texts(store, "deploy release", small, min_score=0.0)) == 2
+    assert texts(store, "deploy", Filters(project="small", agent="a")) == [
+        "deploy on the small ship"
+    ]
+
+
 def test_entries_of_no_project_belong_to_every_project(store: SqliteStore) -> None:
     store.remember(NewMemory("deploy anywhere", ""))
     store.remember(NewMemory("deploy elsewhere", "api"))
