@@ -235,3 +235,11 @@ def test_an_answer_that_was_cut_short_before_its_first_word_is_still_to_come() -
         for kind in ("step/start", "assistant/chunk", "turn/end")
     )
     assert requests_in([start, chunk, chunk, end, start, end]) == 1
+
+
+def test_what_was_said_before_the_connection_broke_stands_apart(tmp_path: Path) -> None:
+    path = tmp_path / "script.yml"
+    path.write_text("turns: [{steps: [{text: gone, end: disconnect}, Back.]}]")
+    ran = dshloop("session", "run", "hi", "--script", str(path))
+    assert (ran.code, ran.out) == (0, "gone\nBack.\n")
+    assert "that answer broke off and doesn't count (" in ran.err

@@ -124,6 +124,13 @@ def test_what_would_end_the_process_is_an_error_of_that_loop(
     assert "Traceback" not in ran.err
 
 
+def test_an_interrupt_while_a_loop_is_imported_is_one(docked: Path, tmp_path: Path) -> None:
+    change(tmp_path, "raise KeyboardInterrupt")
+    (docked.parent / "loops.yml").write_text("loops: {own: cli_changing:strategy}\n")
+    ran = dshloop("loop", "list", "--json")
+    assert (ran.code, ran.out, ran.error["code"]) == (130, "", "INTERRUPTED")
+
+
 def test_what_loops_print_is_no_answer(docked: Path, tmp_path: Path) -> None:
     noisy = "print('loud import')\ndef setup(agent): print('loud setup')\n"
     change(tmp_path, noisy + "strategy = {'kind': 'strategy', 'setup': setup}")
