@@ -8,7 +8,7 @@ making of these classes and dataclasses take six times as long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -32,7 +32,13 @@ class Document(NamedTuple):
     text: str
 
 
-View = str | Table | Document
+class Pieces(NamedTuple):
+    """A document too large to be held, given bit by bit; what is said beside it comes after."""
+
+    texts: Iterable[str]
+
+
+View = str | Table | Document | Pieces
 
 
 class Lines(NamedTuple):

@@ -12,6 +12,7 @@ from dshloop.paths import Places, find_places
 from dshloop.result import Caution, Result
 
 if TYPE_CHECKING:
+    from dshloop.cli.output import Tell
     from dshloop.config import Config
     from dshloop.journal import Journal
 
@@ -84,9 +85,10 @@ class Invocation:
         return [*(Caution(one.message, code="RECOVERED") for one in done), *self.cautions]
 
     @contextmanager
-    def progress(self, message: str) -> Iterator[None]:
-        """Show that something takes its time, on a terminal only."""
+    def progress(self, message: str) -> Iterator[Tell]:
+        """Show that something takes its time, on a terminal only; lends a function that says how
+        far it is."""
         from dshloop.cli.output import progress
 
-        with progress(self.env, message, shown=not (self.json or self.quiet)):
-            yield
+        with progress(self.env, message, shown=not (self.json or self.quiet)) as tell:
+            yield tell

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -11,10 +11,11 @@ from dshloop.cli.invocation import Invocation
 from dshloop.environment import Environment
 from dshloop.errors import DshloopError, ExitCode, OutputFailedError
 from dshloop.json_text import json_text
-from dshloop.result import Caution, Document, End, Lines, Result, Stream, Table, View
+from dshloop.result import Caution, Document, End, Lines, Pieces, Result, Stream, Table, View
 from dshloop.terminal import visible
 
 SCHEMA = 1
+Tell = Callable[[str], None]
 _NARROWEST_CELL = 7  # columns of a terminal, with the gap
 
 
@@ -124,6 +125,9 @@ class Output:
         stdout = self.env.stdout
         if isinstance(view, Document):
             _write_utf8(stdout, view.text)
+        elif isinstance(view, Pieces):
+            for text in view.texts:
+                _write_utf8(stdout, text)
         elif isinstance(view, Table):
             self._table(view)
         elif view:
@@ -156,15 +160,18 @@ def _answering() -> Iterator[None]:
 
 
 @contextmanager
-def progress(env: Environment, message: str, *, shown: bool = True) -> Iterator[None]:
-    """Show a spinner with a message on stderr while the block runs; nothing without a terminal."""
+def progress(env: Environment, message: str, *, shown: bool = True) -> Iterator[Tell]:
+    """Show a spinner with a message on stderr while the block runs; nothing without a terminal.
+
+    Lends a function that puts another message in its place.
+    """
     if not (shown and env.stderr_tty) or env.variables.get("TERM") == "dumb":
-        yield
+        yield lambda _message: None
         return
     from rich.console import Console
 
-    with Console(file=env.stderr, markup=False).status(visible(message)):
-        yield
+    with Console(file=env.stderr, markup=False).status(visible(message)) as status:
+        yield lambda message: status.update(visible(message))
 
 
 def plain_table(table: Table) -> str:

@@ -47,6 +47,25 @@ def formats(ctx: Any, args: list[str], incomplete: str) -> Offered:
     return _fitting(((name, "format") for name in FORMATS), incomplete)
 
 
+def exports(ctx: Any, args: list[str], incomplete: str) -> Offered:
+    """Offer the formats of export."""
+    return _fitting((("dshloop", "lossless"), ("agentmemory", "its export")), incomplete)
+
+
+def imports(ctx: Any, args: list[str], incomplete: str) -> Offered:
+    """Offer the formats of import."""
+    from dshloop.memory.interchange.sources import AUTO, FORMATS
+
+    return _fitting(((name, "format") for name in (AUTO, *FORMATS)), incomplete)
+
+
+def conflicts(ctx: Any, args: list[str], incomplete: str) -> Offered:
+    """Offer what becomes of what is there already."""
+    from dshloop.memory.store import CONFLICTS
+
+    return _fitting(((name, "") for name in CONFLICTS), incomplete)
+
+
 def moments(ctx: Any, args: list[str], incomplete: str) -> Offered:
     """Offer ages; dates are typed."""
     ages = (("1h", "an hour ago"), ("24h", "a day ago"), ("7d", "a week ago"), ("30d", ""))

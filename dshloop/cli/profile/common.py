@@ -93,13 +93,11 @@ def case_for(run: Invocation, profile: Profile, inbox: Inbox | None) -> Case:
         if dsh is None or inbox is None or inbox.version is None:
             return {}
         with ExitStack() as shown:
-            return dsh_schemas(
-                dsh,
-                case.bundles,
-                run.places,
-                variables,
-                lambda message: shown.enter_context(run.progress(message)),
-            )
+
+            def say(message: str) -> None:
+                shown.enter_context(run.progress(message))
+
+            return dsh_schemas(dsh, case.bundles, run.places, variables, say)
 
     return Case(
         profile,

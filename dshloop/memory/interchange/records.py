@@ -80,6 +80,13 @@ def kind_of(record: Record) -> str:
     return SESSION if isinstance(record, Session) else DOCUMENT
 
 
+def identity(record: Record) -> tuple[str, str]:
+    """Tell a record from all others of a store."""
+    if isinstance(record, Document):
+        return f"{DOCUMENT} {record.of}", record.key
+    return kind_of(record), record.id
+
+
 def record_line(record: Record) -> str:
     """Write a record; what is read back and written again is the same text."""
     kind = kind_of(record)

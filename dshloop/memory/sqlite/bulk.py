@@ -30,7 +30,7 @@ from dshloop.memory.sqlite.rows import (
 )
 from dshloop.memory.store import DOCUMENT, MERGE, OVERWRITE, SESSION, Document, Filters, Put, Record
 
-AT_ONCE = 1_000
+AT_ONCE = 4_000
 """Records in one transaction."""
 _CHARACTERS = 4_000_000  # of content in one transaction
 _AT_ONCE_ASKED = 500

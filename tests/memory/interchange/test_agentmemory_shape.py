@@ -38,7 +38,7 @@ MEMORY: dict[str, Any] = {
     "origin": {"channel": "agent", "capturedAt": "2026-01-31T12:00:00.000Z"},
     "project": "web",
     "agentId": "coder",
-    "forgetAfter": "2027-01-31T12:00:00.000Z",
+    "forgetAfter": "2099-01-31T12:00:00.000Z",
 }
 OBSERVATION: dict[str, Any] = {
     "id": "obs_mj3kq0x1_0123456789ab",

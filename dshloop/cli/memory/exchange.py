@@ -1,0 +1,401 @@
+"""The verbs that carry memory out and in: export, import, ingest, migrate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from dshloop.cli.invocation import Invocation
+from dshloop.cli.memory import complete
+from dshloop.cli.memory.common import (
+    AllowSecrets,
+    FilterVerb,
+    FilterWriteVerb,
+    WriteVerb,
+    filters,
+    given,
+    module_app,
+    opened,
+    opened_as,
+    project,
+    redaction,
+)
+from dshloop.cli.params import invocation
+from dshloop.errors import ExitCode, UsageError
+from dshloop.result import Caution, Pieces, Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dshloop.memory.interchange.report import Item, Report
+    from dshloop.memory.store import Filters, MemoryStore
+
+app = module_app()
+_NO_FILTER = ("store", "readonly")
+
+OnConflict = Annotated[
+    str,
+    typer.Option(
+        "--on-conflict",
+        metavar="HOW",
+        help="What is there already: skip (it stays), overwrite, merge.",
+        autocompletion=complete.conflicts,
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Count, and write nothing.")]
+ForProject = Annotated[
+    str | None,
+    typer.Option(
+        "--project",
+        metavar="NAME",
+        help="The project of what names none; . is the current one.",
+        autocompletion=complete.projects,
+    ),
+]
+
+
+@app.command(cls=FilterVerb, epilog="Example: dshloop memory export backup.jsonl")
+def export(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE|-]", help="Where to; - (as without it) is stdout.")
+    ] = "-",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="dshloop (lossless) or agentmemory.",
+            autocompletion=complete.exports,
+        ),
+    ] = "dshloop",
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Take out what looks like a secret.")
+    ] = False,
+) -> Result[dict[str, Any]]:
+    """Write all memories, observations and sessions to a file, or those that pass the filters.
+
+    The format dshloop is a JSON value a line and loses nothing: every version, id and time. What
+    was forgotten or has expired is left out. A FILE is replaced as a whole (0600).
+    """
+    from dshloop.memory.interchange.exporting import FORMATS
+    from dshloop.memory.interchange.report import Report
+
+    run = invocation(ctx)
+    if form not in FORMATS:
+        raise UsageError(f'--format is {" or ".join(FORMATS)}, not "{form}"', option="--format")
+    where, report = _filters(ctx), Report()
+    if file != "-":
+        return _export_to(ctx, run, file, form, where, report, redact=redact)
+    notices: list[str] = []
+    pieces = _streamed(ctx, run, form, where, report, notices, redact=redact)
+    if run.json:
+        text = "".join(pieces)
+        return Result({**_exported(report, form), "file": None, "text": text})
+    return Result({}, Pieces(pieces), notices=notices)
+
+
+def _export_to(
+    ctx: typer.Context,
+    run: Invocation,
+    file: str,
+    form: str,
+    where: Filters | None,
+    report: Report,
+    *,
+    redact: bool,
+) -> Result[dict[str, Any]]:
+    from dshloop.files import shown
+    from dshloop.memory.interchange.exporting import exported, write_file
+    from dshloop.paths import absolute
+
+    path = absolute(file, run.env.cwd, run.env.variables)
+    with opened(ctx) as store, run.progress("Exporting …") as tell:
+        pieces = exported(store, form, where, report, run.env.clock(), redacted=redact)
+        size = write_file(path, pieces, lambda done: tell(f"Exporting … {done >> 10:,} KB"))
+    data = {**_exported(report, form), "file": str(path), "bytes": size}
+    said = f"wrote {_counts(_exported(report, form)['exported'])} to {shown(path)}"
+    return Result(data, said, warnings=_cautions(report, secrets=not redact))
+
+
+def _streamed(
+    ctx: typer.Context,
+    run: Invocation,
+    form: str,
+    where: Filters | None,
+    report: Report,
+    notices: list[str],
+    *,
+    redact: bool,
+) -> Iterator[str]:
+    from dshloop.memory.interchange.exporting import exported, gathered
+
+    with opened(ctx) as store:
+        pieces = exported(store, form, where, report, run.env.clock(), redacted=redact)
+        for piece in gathered(pieces):
+            yield piece.decode()
+    notices.append(_counts(_exported(report, form)["exported"]))
+    notices += [f"warning: {one.message}" for one in _cautions(report, secrets=not redact)]
+
+
+@app.command("import", cls=WriteVerb, epilog="Example: dshloop memory import backup.jsonl")
+def import_(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|FOLDER|-", help="What to read; - is standard input.")
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="dshloop, agentmemory, mcp, markdown, or auto (as without it).",
+            autocompletion=complete.imports,
+        ),
+    ] = "auto",
+    on_conflict: OnConflict = "skip",
+    project_name: ForProject = None,
+    dry_run: DryRun = False,
+    allow_secrets: AllowSecrets = False,
+) -> Result[dict[str, Any]]:
+    """Read memories from an export of dshloop or agentmemory, a memory.json of MCP, or Markdown.
+
+    What is there already is left alone, so that an import can be run again, also one that was cut
+    short. Secrets are taken out. undo takes all of it back.
+    """
+    from dshloop.memory.interchange.sources import AUTO, FORMATS
+
+    run = invocation(ctx)
+    if form != AUTO and form not in FORMATS:
+        known = ", ".join((AUTO, *FORMATS))
+        raise UsageError(f'--format is one of {known}, not "{form}"', option="--format")
+    name = project(run, project_name) or ""
+
+    def items(_store: MemoryStore, report: Report) -> Iterator[Item]:
+        return _file_items(run, file, form, name, report)
+
+    return _carried(ctx, items, _conflict(on_conflict), "Importing",
+                    dry_run=dry_run, allow_secrets=allow_secrets, more={"file": file})  # fmt: skip
+
+
+@app.command(cls=WriteVerb, epilog="Example: dshloop memory ingest ~/.claude/projects")
+def ingest(
+    ctx: typer.Context,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Logs, or folders of logs.")
+    ],
+    project_name: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="Instead of the name of the folder that a session ran in.",
+            autocompletion=complete.projects,
+        ),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also sessions that were observed as they happened.")
+    ] = False,
+    dry_run: DryRun = False,
+    allow_secrets: AllowSecrets = False,
+) -> Result[dict[str, Any]]:
+    """Read session logs of DSH, dshloop, Claude Code and Codex: prompts, tool calls, answers.
+
+    They become observations. A log that has grown since adds what is new.
+    """
+    from dshloop.memory.interchange.ingesting import items as items_of
+    from dshloop.paths import absolute
+
+    run = invocation(ctx)
+    named = project(run, project_name)
+    found = [absolute(path, run.env.cwd, run.env.variables) for path in paths]
+
+    def items(store: MemoryStore, report: Report) -> Iterator[Item]:
+        return items_of(
+            store, found, report, project=named, again=again, allow_secrets=allow_secrets
+        )
+
+    return _carried(ctx, items, "merge", "Ingesting",
+                    dry_run=dry_run, allow_secrets=allow_secrets, more={})  # fmt: skip
+
+
+@app.command(
+    cls=FilterWriteVerb, epilog="Example: dshloop memory migrate embedded:old/memory.db embedded"
+)
+def migrate(
+    ctx: typer.Context,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FROM", help="A store: embedded, embedded:PATH.", autocompletion=complete.stores
+        ),
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="TO", help="Another one.", autocompletion=complete.stores)
+    ],
+    on_conflict: OnConflict = "skip",
+    dry_run: DryRun = False,
+    allow_secrets: AllowSecrets = False,
+) -> Result[dict[str, Any]]:
+    """Carry all that a store holds over to another one, which keeps what it has.
+
+    PATH is a database file, or a data folder that holds one. The old store is only read.
+    """
+    from dshloop.memory.interchange.carrying import migrate as carry_over
+    from dshloop.memory.interchange.report import Report
+
+    where, how = _filters(ctx), _conflict(on_conflict)
+    run, report = invocation(ctx), Report()
+    with (
+        opened_as(ctx, source, readonly=True) as old,
+        opened_as(ctx, target) as new,
+        run.progress("Migrating …") as tell,
+    ):
+        if old.stats().where == new.stats().where:
+            raise UsageError(f"{source} and {target} are the same store")
+        carry_over(
+            old,
+            new,
+            report,
+            where,
+            on_conflict=how,
+            dry_run=dry_run,
+            allow_secrets=allow_secrets,
+            now=run.env.clock(),
+            told=_telling(tell, "Migrating"),
+        )
+    return _answer(report, dry_run=dry_run, more={"from": source, "to": target})
+
+
+def _carried(
+    ctx: typer.Context,
+    items: Callable[[MemoryStore, Report], Iterator[Item]],
+    on_conflict: str,
+    doing: str,
+    *,
+    dry_run: bool,
+    allow_secrets: bool,
+    more: dict[str, Any],
+) -> Result[dict[str, Any]]:
+    from dshloop.memory.interchange.carrying import carry
+    from dshloop.memory.interchange.report import Report
+
+    run, report = invocation(ctx), Report()
+    with opened(ctx) as store, run.progress(f"{doing} …") as tell:
+        carry(
+            store,
+            items(store, report),
+            report,
+            on_conflict=on_conflict,
+            dry_run=dry_run,
+            allow_secrets=allow_secrets,
+            now=run.env.clock(),
+            told=_telling(tell, doing),
+        )
+    return _answer(report, dry_run=dry_run, more=more)
+
+
+def _telling(tell: Callable[[str], None], doing: str) -> Callable[[int], None]:
+    return lambda count: tell(f"{doing} … {count:,}")
+
+
+def _file_items(run: Invocation, file: str, form: str, name: str, report: Report) -> Iterator[Item]:
+    from dshloop.memory.interchange import sources
+    from dshloop.paths import absolute
+
+    if file == "-":
+        with _spooled(run) as stream:
+            at = run.env.clock()
+            yield from sources.stream_records(stream, form, report, project=name, at=at)
+        return
+    path: Path = absolute(file, run.env.cwd, run.env.variables)
+    yield from sources.records(path, form, report, project=name)
+
+
+@contextmanager
+def _spooled(run: Invocation) -> Iterator[BinaryIO]:
+    """Lend standard input as a file that can be read more than once."""
+    import shutil
+    from tempfile import TemporaryFile
+
+    with TemporaryFile() as file:
+        buffer = getattr(run.env.stdin, "buffer", None)
+        if buffer is None:
+            file.write(run.env.stdin.read().encode("utf-8", "surrogateescape"))
+        else:
+            shutil.copyfileobj(buffer, file)
+        file.seek(0)
+        yield file
+
+
+def _answer(report: Report, *, dry_run: bool, more: dict[str, Any]) -> Result[dict[str, Any]]:
+    data = {**more, "dry_run": dry_run, **report.as_json(), "notes": report.notes}
+    would = "would be " if dry_run else ""
+    lines = [
+        f"{would}{what}: {_counts(data[what])}"
+        for what in ("added", "replaced", "merged")
+        if report.total(what) or what == "added"
+    ]
+    if report.total("same"):
+        lines.append(f"there already: {_counts(data['same'])}")
+    failed = bool(report.lost) and not (report.changed or report.total("same"))
+    nothing = failed and not (report.total("kept") or report.total("forgotten"))
+    code = ExitCode.FAILED if nothing else ExitCode.DONE
+    return Result(data, "\n".join(lines), warnings=_cautions(report), exit_code=code)
+
+
+def _cautions(report: Report, *, secrets: bool = False) -> list[Caution]:
+    """Say what was not carried, and that secrets were taken out, or are in what was written."""
+    from dshloop.terminal import one_line
+
+    found = [Caution(note, "IMPORT_NOTE") for note in report.notes]
+    for reason, count in report.lost.most_common():
+        places = report.places[reason]
+        shown = ", ".join(f"line {one}" if isinstance(one, int) else one_line(one)
+                          for one in places)  # fmt: skip
+        more = ", …" if count > len(places) else ""
+        message = f"{count} not carried: {one_line(reason)} ({shown}{more})"
+        details = {"reason": reason, "count": count, "places": places}
+        found.append(Caution(message, "NOT_CARRIED", details=details))
+    if secrets and report.redacted:
+        what = "1 text looks" if report.redacted == 1 else f"{report.redacted} texts look"
+        message = f"{what} like a secret; --redact takes such out"
+        return [*found, Caution(message, "SECRETS_EXPORTED", details={"found": report.redacted})]
+    return [*found, *redaction(report.redacted)]
+
+
+def _exported(report: Report, form: str) -> dict[str, Any]:
+    kinds = ("session", "memory", "observation", "document")
+    counts = {kind: report.outcomes["exported", kind] for kind in kinds}
+    lost = report.as_json()["not_carried"]
+    return {"format": form, "exported": counts, "not_carried": lost, "secrets": report.redacted}
+
+
+def _counts(counts: dict[str, int]) -> str:
+    many = {"memory": "memories"}
+    parts = [
+        f"{count:,} {kind if count == 1 else many.get(kind, kind + 's')}"
+        for kind in ("memory", "observation", "session", "document")
+        if (count := counts[kind])
+    ]
+    return ", ".join(parts) or "nothing"
+
+
+def _filters(ctx: typer.Context) -> Filters | None:
+    """Give the filters, None when there is none: then sessions without entries count too."""
+    from dshloop.memory.entries import KINDS
+
+    where = filters(ctx, KINDS)
+    return where if any(name not in _NO_FILTER for name in given(ctx)) else None
+
+
+def _conflict(how: str) -> str:
+    from dshloop.memory.store import CONFLICTS
+
+    if how not in CONFLICTS:
+        known = ", ".join(CONFLICTS)
+        raise UsageError(f'--on-conflict is one of {known}, not "{how}"', option="--on-conflict")
+    return how

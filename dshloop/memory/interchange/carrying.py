@@ -1,0 +1,120 @@
+"""Records into a store: redacted, counted, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from dshloop.errors import DshloopError, TransferUnsupportedError
+from dshloop.memory.entries import Memory, Observation, Session
+from dshloop.memory.interchange.report import Item, Report
+from dshloop.memory.interchange.untimed import Untimed
+from dshloop.memory.store import Document, Filters, MemoryStore, Record, Transferable
+from dshloop.redact import redact
+
+Told = Callable[[int], None]
+_TOLD_EVERY = 1_000
+
+
+def transferable(store: MemoryStore) -> Transferable:
+    """Give the store as one whose records can be carried. Raises TRANSFER_UNSUPPORTED."""
+    if isinstance(store, Transferable):
+        return store
+    raise TransferUnsupportedError(
+        f'the store "{store.name}" can neither give its records away nor take others as they are',
+        store=store.name,
+    )
+
+
+def carry(
+    store: MemoryStore,
+    items: Iterable[Item],
+    report: Report,
+    *,
+    on_conflict: str,
+    dry_run: bool = False,
+    allow_secrets: bool = False,
+    now: float = 0.0,
+    told: Told | None = None,
+) -> Report:
+    """Put items into a store. What was counted is stored, whatever happens later.
+
+    What has expired by ``now`` is left out.
+    """
+    target = transferable(store)
+    records = _records(store, items, report, now, allow_secrets=allow_secrets)
+    putting = target.put(records, on_conflict=on_conflict, dry_run=dry_run)
+    for count, done in enumerate(putting, start=1):
+        report.put(done)
+        if told is not None and count % _TOLD_EVERY == 0:
+            told(count)
+    return report
+
+
+def migrate(
+    source: MemoryStore, target: MemoryStore, report: Report, where: Filters | None, **how: Any
+) -> Report:
+    """Carry records from store to store; `how` is as in `carry`."""
+    found = transferable(source).rows(where)
+    items = (Item(record, "") for record in found)
+    return carry(target, items, report, **how)
+
+
+def cleaned(record: Record) -> tuple[Record, int]:
+    """Take the secrets out of a record; give how many there were."""
+    names = _TEXTS[type(record)]
+    done = redact([getattr(record, name) for name in names], private=True)
+    if not done.found:
+        return record, 0
+    values = dict(zip(names, done.value, strict=True))
+    for name in ("concepts", "files"):
+        if name in values:
+            values[name] = tuple(values[name])
+    clean: Record = record._replace(**values)
+    return clean, done.found
+
+
+_TEXTS: dict[type[Any], tuple[str, ...]] = {
+    Session: ("title", "first_prompt", "summary"),
+    Memory: ("title", "content", "concepts", "files", "source"),
+    Observation: ("title", "subtitle", "content", "concepts", "files", "source"),
+    Document: ("value",),
+}
+
+
+def _records(
+    store: MemoryStore, items: Iterable[Item], report: Report, now: float, *, allow_secrets: bool
+) -> Iterator[Record]:
+    for item in items:
+        if item.fault:
+            report.lose(item.fault, item.place)
+            continue
+        record = item.record
+        if _expired(record, now):
+            report.lose("it has expired", item.place)
+            continue
+        if not allow_secrets:
+            record, found = _clean(record)
+            report.redacted += found
+        yield record.as_known(_known(store, record)) if isinstance(record, Untimed) else record
+
+
+def _expired(record: Any, now: float) -> bool:
+    memory = record.memory if isinstance(record, Untimed) else record
+    return isinstance(memory, Memory) and memory.expires_at is not None and memory.expires_at <= now
+
+
+def _clean(record: Any) -> tuple[Any, int]:
+    if not isinstance(record, Untimed):
+        return cleaned(record)
+    memory, found = cleaned(record.memory)
+    assert isinstance(memory, Memory)
+    return Untimed(memory), found
+
+
+def _known(store: MemoryStore, record: Untimed) -> Memory | None:
+    try:
+        found = store.get(record.memory.id)
+    except DshloopError:
+        return None
+    return found if isinstance(found, Memory) else None
