@@ -35,6 +35,7 @@ class Database:
         self._notice = notice
         self._connection: sqlite3.Connection | None = None
         self._writable = False
+        self._file: tuple[int, int] | None = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -89,9 +90,11 @@ class Database:
         return open_for_writing(self.path)
 
     def scrub(self) -> None:
-        """Move what was deleted out of the log file, where copies of it may stand."""
+        """Leave no bytes of what was deleted: in free space of the file, and in the log."""
         with explained(self.path):
-            self._open_writable().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection = self._open_writable()
+            patiently(lambda: connection.execute("VACUUM"), self.path)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -100,7 +103,15 @@ class Database:
         self._connection = None
         self._writable = False
 
+    def _let_go_of_another(self) -> None:
+        """Close a connection whose file was moved, deleted or replaced: what it writes is lost."""
+        connection = self._connection
+        if connection is None or connection.in_transaction or self._file == _file_of(self.path):
+            return
+        self.close()
+
     def _readable(self) -> sqlite3.Connection | None:
+        self._let_go_of_another()
         if self._connection is None and self.path.exists():
             connection = open_for_reading(self.path)
             try:
@@ -109,7 +120,7 @@ class Database:
                 connection.close()
                 raise
             if version == migrations.known():
-                self._connection = connection
+                self._connection, self._file = connection, _file_of(self.path)
                 return connection
             connection.close()
             if version and self._readonly:
@@ -124,6 +135,7 @@ class Database:
         return self._connection
 
     def _open_writable(self) -> sqlite3.Connection:
+        self._let_go_of_another()
         if self._connection is None or not self._writable:
             self.close()
             private_folder(self.path.parent)
@@ -134,9 +146,19 @@ class Database:
                 connection.close()
                 raise
             self._connection, self._writable = connection, True
+            self._file = _file_of(self.path)
             if copy is not None and self._notice is not None:
                 self._notice(f"the memory database was brought to a new schema; a copy: {copy}")
         return self._connection
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """Tell which file has a name, None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NoReturn
 
 from dshloop.errors import MemoryNotFoundError
 from dshloop.memory.entries import Entry, Memory
-from dshloop.memory.sqlite import sessions, write
+from dshloop.memory.sqlite import index, sessions, write
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.history import has_newer, older
 from dshloop.memory.sqlite.lookup import by_id, find, row
@@ -43,16 +43,24 @@ def put_away(connection: sqlite3.Connection, operation: Operation, one: Row, now
 
 
 def purge(
-    connection: sqlite3.Connection, operation: Operation, live: Iterable[Row], away: Iterable[Row]
+    connection: sqlite3.Connection,
+    operation: Operation,
+    live: Collection[Row],
+    away: Collection[Row],
 ) -> None:
-    """Delete entries for good, those in use and those that were put away."""
-    connection.execute("PRAGMA secure_delete = ON")  # their bytes are overwritten in the file
+    """Delete entries for good, those in use and those that were put away, with every trace."""
     for one in with_older(connection, live):
         _delete(connection, one)
         operation.purged()
     for one in away:
         connection.execute("DELETE FROM forgotten WHERE seq = ?", (one.seq,))
         operation.purged()
+    for one in (*live, *away):
+        if not isinstance(one.entry, Memory):
+            sessions.purge(connection, one.entry)
+    # Changes before it can't be taken back any more, and have titles of what was there.
+    connection.execute("DELETE FROM operations")
+    index.scrub(connection)
 
 
 def forget_session(

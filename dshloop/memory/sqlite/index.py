@@ -137,6 +137,14 @@ def drop(connection: sqlite3.Connection, seq: int) -> None:
     connection.execute("DELETE FROM memory_index WHERE rowid = ?", (seq,))
 
 
+def scrub(connection: sqlite3.Connection) -> None:
+    """Overwrite the words of entries that are gone: until it is merged, the index keeps them.
+
+    It rewrites the whole index, which takes a second for some hundred thousand entries.
+    """
+    connection.execute("INSERT INTO memory_index (memory_index) VALUES ('optimize')")
+
+
 def content_forms(indexed: Indexed) -> list[str]:
     """Give the distinct words of the content, in order."""
     return list(dict.fromkeys(indexed[_CONTENT].split(" "))) if indexed[_CONTENT] else []

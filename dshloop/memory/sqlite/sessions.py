@@ -169,6 +169,15 @@ def _bring_back(connection: sqlite3.Connection, chosen: str, value: int | str | 
     connection.execute(f"DELETE FROM forgotten_sessions WHERE {chosen}", (value,))
 
 
+def purge(connection: sqlite3.Connection, one: Observation) -> None:
+    """Delete what a session keeps of a purged observation: the words that name it."""
+    known = get(connection, one.session)
+    if known is None or known.first_prompt is None:
+        return
+    if not known.observations or known.first_prompt in " ".join(one.content.split()):
+        _write(connection, known._replace(first_prompt=None))
+
+
 def sweep(connection: sqlite3.Connection) -> None:
     """Delete sessions whose operation can neither be undone nor has anything left to restore."""
     connection.execute(

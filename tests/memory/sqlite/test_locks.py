@@ -58,6 +58,30 @@ def test_a_second_store_of_a_process_leaves_the_locks_of_the_first(path: Path) -
     assert other_process(path) == "alpha; beta; gamma; delta"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="open files can't be moved")
+def test_what_is_written_goes_into_the_file_of_that_name(path: Path) -> None:
+    """Not into one that was moved away or deleted while the store was open."""
+    store, reading = filled(path), SqliteStore(path)
+    assert reading.count() == 62
+    for name in ("memory.db", "memory.db-wal", "memory.db-shm"):
+        path.with_name(name).unlink()
+    assert reading.count() == 0
+    memory = store.remember(NewMemory("after the files were deleted", "p")).memory
+    assert reading.list() == [memory]
+    moved = path.with_name("moved")
+    store.close()
+    reading.close()
+    assert store.count() == 1
+    path.rename(moved)
+    filled(path).close()
+    late = store.remember(NewMemory("after the file was replaced", "p")).memory
+    assert store.count() == 63
+    store.close()
+    assert store.recall("replaced")[0].entry == late
+    store.close()
+    assert looked_at(path).findings == ()
+
+
 def test_a_database_that_is_just_made_is_not_taken_for_anothers(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
