@@ -10,6 +10,7 @@ from typing import Any
 
 from dshloop.files import shown
 from dshloop.sessions.calls import WATCHED, CallCheck
+from dshloop.sessions.inbox_check import SPLICED, InboxCheck
 from dshloop.sessions.naming import LOCK_NAME, encode_id
 from dshloop.sessions.nesting import Nesting
 from dshloop.transcripts.dsh import LOG_NAMES
@@ -130,7 +131,7 @@ def _read(scan: Scan, found: Counter[str]) -> tuple[int, bool]:
     return place, is_open
 
 
-_LOOKED_AT = WATCHED | {"user/message", "system/message", "assistant/attempt"}
+_LOOKED_AT = WATCHED | {SPLICED, "user/message", "system/message", "assistant/attempt"}
 
 
 class _Look:
@@ -138,11 +139,17 @@ class _Look:
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
-        self.calls, self.nesting = CallCheck(), Nesting()
+        self.calls, self.nesting, self.inbox = CallCheck(), Nesting(), InboxCheck()
 
     def at(self, row: Row, event: Event, place: int) -> None:
         """Look at one event of a line."""
         strict = self.calls.strict = is_strict(self.scan)
+        if event["type"] == SPLICED:
+            if self.inbox.see(event) is not None and strict:
+                message = f"seq {event['seq']} takes out of the inbox what is not in it"
+                at = (row.line, row.start, event["seq"])
+                self.scan.report(Finding("INBOX", "error", message, *at))
+            return
         wrong = self.nesting.see(event, place)
         if wrong is not None and strict:
             at = (row.line, row.start, wrong.seq)

@@ -7,69 +7,26 @@ place; where any were lost, those behind get new seqs, and so does what refers t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from dshloop.errors import SessionUnreadableError
 from dshloop.files import shown
-from dshloop.sessions.calls import WATCHED, CallCheck
 from dshloop.sessions.events import lenient_line
-from dshloop.sessions.fsck import is_strict
-from dshloop.sessions.naming import decode_id
-from dshloop.sessions.nesting import Nesting
 from dshloop.sessions.references import Renumbering, renumbered
+from dshloop.sessions.repair_header import mended_header
+from dshloop.sessions.repair_plan import Plan, Repaired, make_plan
 from dshloop.sessions.writing import new_log
 from dshloop.transcripts.closers import Progress, lost_result
-from dshloop.transcripts.header import HEADER_KEYS, RETIRED, is_absolute
 from dshloop.transcripts.lines import SEPARATORS
 from dshloop.transcripts.packed import pack_sources
 from dshloop.transcripts.scan import Row, Scan, open_scan
-from dshloop.transcripts.vocabulary import V4, VERSIONS, Event, is_count, is_retired, known_types
+from dshloop.transcripts.vocabulary import V4, VERSIONS, Event, known_types
 
-_REMEMBERED = 10_000  # lines in which a line that comes again is looked for
+__all__ = ["Repaired", "repair_log"]
 
-
-@dataclass(slots=True)
-class Repaired:
-    """What a repair did. ``events`` are in the copy; all others count events or lines.
-
-    ``lost``: lines of which nothing could be saved; ``mended``: damaged lines that gave events;
-    ``dropped``: results whose call is lost, calls and results that came twice, retired events;
-    ``repeated``: lines that came again word for word; ``added``: results for calls that had none,
-    starts and ends of turns and steps that were lost;
-    ``renumbered``: events with another seq; ``marked``: events of unknown types, now ignorable;
-    ``header``: the header was mended or made.
-    """
-
-    events: int = 0
-    kept: int = 0
-    mended: int = 0
-    lost: int = 0
-    dropped: int = 0
-    repeated: int = 0
-    added: int = 0
-    renumbered: int = 0
-    marked: int = 0
-    header: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the counts as a JSON object."""
-        return asdict(self)
-
-
-@dataclass(slots=True)
-class _Plan:
-    """By the place of an event: those left out, the calls that get a result before it, the
-    starts and ends that are missing there, and the calls whose asking message is.
-    """
-
-    places: int = 0
-    left_out: set[int] = field(default_factory=set)
-    unanswered: dict[int, list[str]] = field(default_factory=dict)
-    missing: dict[int, tuple[tuple[str, dict[str, Any]], ...]] = field(default_factory=dict)
-    unasked: dict[int, list[Mapping[str, Any]]] = field(default_factory=dict)
-    asking: int | None = None  # where the message belongs that asked for the calls at hand
+# dsh wants the messages cited that a title was made from, and none for a title by the user
+_CITING = frozenset({"session/title", "session/title-llm-request"})
 
 
 def repair_log(path: Path, out: Path) -> Repaired:
@@ -80,18 +37,18 @@ def repair_log(path: Path, out: Path) -> Repaired:
     """
     done = Repaired()
     with open_scan(path) as scan:
-        plan = _plan(scan, done)
+        plan = make_plan(scan, done)
         done.lost += scan.counts["TORN_TAIL"]
         _require_known(path, scan, plan)
     with new_log(out) as file, open_scan(path) as scan:
-        header = _header(scan)
+        header = mended_header(scan)
         done.header = header is not None
         file.write(scan.header_line if header is None else lenient_line(header))
         _Copy(scan, file, plan, done).run()
     return done
 
 
-def _require_known(path: Path, scan: Scan, plan: _Plan) -> None:
+def _require_known(path: Path, scan: Scan, plan: Plan) -> None:
     fault = next((each for each in scan.findings if each.code == "VERSION"), None)
     if fault is not None and scan.header is not None and scan.header.version not in (-1, *VERSIONS):
         raise SessionUnreadableError(f"can't repair {shown(path)}: {fault.message}", file=str(path))
@@ -101,76 +58,13 @@ def _require_known(path: Path, scan: Scan, plan: _Plan) -> None:
         )
 
 
-# --- what to do --------------------------------------------------------------------------------
-
-
-def _plan(scan: Scan, done: Repaired) -> _Plan:
-    plan, calls, nesting = _Plan(), CallCheck(), Nesting()
-    recent: dict[tuple[int, int], None] = {}
-    for row in scan.rows():
-        _count(row, done)
-        key = (row.events[0]["seq"], hash(row.raw)) if row.events else None
-        if key is not None and row.exact and scan.damaged and key in recent:
-            plan.left_out.update(range(plan.places, plan.places + len(row.events)))
-            done.repeated += len(row.events)
-            plan.places += len(row.events)
-            continue
-        if key is not None:
-            recent[key] = None
-            if len(recent) > _REMEMBERED:
-                del recent[next(iter(recent))]
-        for event in row.events:
-            calls.strict = is_strict(scan)
-            _judge(event, plan, calls)
-            _nest(event, plan, nesting, strict=calls.strict)
-            plan.places += 1
-    done.dropped = len(plan.left_out) - done.repeated
-    return plan
-
-
-def _count(row: Row, done: Repaired) -> None:
-    if not row.events:
-        done.lost += 1
-    elif not row.exact:
-        done.mended += 1
-
-
-def _judge(event: Event, plan: _Plan, calls: CallCheck) -> None:
-    if is_retired(event):
-        plan.left_out.add(plan.places)
-    if event["type"] not in WATCHED:
-        return
-    if not event["type"].startswith("tool/"):
-        plan.asking = None
-    for fault in calls.see(event, plan.places):
-        if fault.code == "UNASKED_CALL":
-            plan.asking = fault.place if plan.asking is None else plan.asking
-            plan.unasked.setdefault(plan.asking, []).append(event["data"])
-        elif fault.code == "ORPHAN_CALL":
-            plan.unanswered.setdefault(fault.place, []).append(fault.call)
-        else:
-            plan.left_out.add(fault.place)
-
-
-def _nest(event: Event, plan: _Plan, nesting: Nesting, *, strict: bool) -> None:
-    if plan.places in plan.left_out:
-        return
-    wrong = nesting.see(event, plan.places)
-    if wrong is None or not strict:
-        return
-    if wrong.missing:
-        plan.missing[plan.places] = wrong.missing
-    else:
-        plan.left_out.add(plan.places)
-
-
 # --- the copy ----------------------------------------------------------------------------------
 
 
 class _Copy:
     """The second pass: writes what the plan leaves."""
 
-    def __init__(self, scan: Scan, file: BinaryIO, plan: _Plan, done: Repaired) -> None:
+    def __init__(self, scan: Scan, file: BinaryIO, plan: Plan, done: Repaired) -> None:
         self.scan, self.file, self.plan, self.done = scan, file, plan, done
         self.seqs = Renumbering()
         self.progress = Progress()
@@ -201,7 +95,7 @@ class _Copy:
         if row.events[0]["seq"] != self.seqs.next or any(each in row.raw for each in SEPARATORS):
             return False
         plan = self.plan
-        changes = (plan.left_out, plan.unanswered, plan.missing, plan.unasked)
+        changes = (plan.left_out, plan.unanswered, plan.missing, plan.unasked, plan.inbox)
         if any(at in each for at in places for each in changes):
             return False
         return not self._needs_mark(row.events[0])
@@ -215,7 +109,14 @@ class _Copy:
             self._ask(self.plan.unasked[place])
         if place in self.plan.left_out:
             return
+        if place in self.plan.inbox:
+            event = {**event, "data": self.plan.inbox[place]}
         old = event["seq"]
+        if self._cites_nothing(event):
+            if event["type"] != "session/title":
+                self.done.dropped += 1
+                return
+            event = {**event, "data": {**event["data"], "source": {"kind": "user"}}}
         new = self.seqs.take(old)
         if not self.seqs.identical:
             event = renumbered(event, self.seqs, new)
@@ -266,6 +167,15 @@ class _Copy:
             event = {**event, "sourceEventSeqs": pack_sources(event["sourceEventSeqs"])}
         self.file.write(lenient_line(event))
 
+    def _cites_nothing(self, event: Event) -> bool:
+        """Whether all messages are lost that a title, or the request for one, was made from."""
+        if event["type"] not in _CITING or not isinstance(event["data"], Mapping):
+            return False
+        cited = event["data"].get("messageSeqs")
+        if not isinstance(cited, list) or not cited:
+            return False
+        return all(self.seqs.new(each) is None for each in cited)
+
     def _see(self, event: Event) -> None:
         self.progress.see(event)
         if event["type"] == "request/header":
@@ -277,48 +187,3 @@ class _Copy:
     def _needs_mark(self, event: Event) -> bool:
         known = event["type"] in known_types(self.scan.version)
         return not known and event.get("ignorable") is not True
-
-
-# --- the header --------------------------------------------------------------------------------
-
-
-def _header(scan: Scan) -> dict[str, Any] | None:
-    """Make a header that has no faults; None when the log's own has none."""
-    faulty = scan.damaged or scan.counts["HEADER"] or scan.counts["VERSION"]
-    if scan.header is not None and not faulty:
-        return None
-    raw = dict(scan.header.raw) if scan.header is not None else {}
-    folder, given = scan.path.parent.name, raw.get("id")
-    known = {
-        "type": "session",
-        "version": scan.version,
-        "id": given if isinstance(given, str) and given else decode_id(folder),
-        "createdAt": raw["createdAt"] if is_count(raw.get("createdAt")) else _first_time(scan),
-        **_optional(raw),
-    }
-    if scan.version == V4:
-        known["isSeeded"] = raw.get("isSeeded") is True
-    depth = raw.get("delegationDepth")
-    known["delegationDepth"] = depth if is_count(depth) else 0
-    known.update({} if scan.version == V4 else _more(raw))
-    return known
-
-
-def _optional(raw: dict[str, Any]) -> dict[str, Any]:
-    names = ("cwd", "parentSession", "origin", "agentPreset")
-    found = {name: raw[name] for name in names if name in raw}
-    if not is_absolute(found.get("cwd")):
-        found.pop("cwd", None)
-    if found.get("origin") != "subagent":
-        found.pop("origin", None)
-    return found
-
-
-def _more(raw: dict[str, Any]) -> dict[str, Any]:
-    """Give the keys of a v0 header that DSH doesn't know and doesn't mind."""
-    return {name: raw[name] for name in raw if name not in HEADER_KEYS and name not in RETIRED}
-
-
-def _first_time(scan: Scan) -> int:
-    with open_scan(scan.path) as again:
-        return next((max(0, event["time"]) for event in again), 0)

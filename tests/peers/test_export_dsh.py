@@ -30,6 +30,22 @@ turns:
   - {error: {message: gone, code: AUTH}}
 """
 
+LOST = (
+    b"agent/inbox/spliced",
+    b"turn/start",
+    b"step/start",
+    b"system/message",
+    b"user/message",
+    b"request/header",
+    b"request/context",
+    b"session/title",
+    b"assistant/message",
+    b"tool/call",
+    b"tool/result",
+    b"step/end",
+    b"turn/end",
+)
+
 
 @pytest.fixture
 def model(tmp_path: Path) -> Iterator[tuple[str, Path]]:
@@ -115,7 +131,7 @@ def test_dsh_resumes_whatever_a_log_of_ours_holds(
     assert "result of c2-1" in json.dumps(requests(log)[0])
 
 
-@pytest.mark.parametrize("lost", [b"tool/call", b"tool/result", b"assistant/message", b"step/end"])
+@pytest.mark.parametrize("lost", LOST)
 def test_dsh_resumes_a_log_of_its_own_that_was_damaged_and_mended(
     isolated: Path, tmp_path: Path, model: tuple[str, Path], lost: bytes
 ) -> None:

@@ -117,6 +117,49 @@ def test_header_faults_are_mended(tmp_path: Path) -> None:
     assert read.header.raw["more"] == 1
 
 
+@pytest.mark.parametrize("kind", ["turn/start", "turn/end", "step/start", "step/end"])
+def test_a_mended_log_nests_its_turns_and_steps(tmp_path: Path, kind: str) -> None:
+    for at, each in enumerate(EVENTS[:-1]):
+        if each["type"] != kind:
+            continue
+        done, read = repair(tmp_path, b"".join([*WHOLE[: at + 1], b"{\n", *WHOLE[at + 2 :]]))
+        assert done.added == 1
+        kinds = [event["type"] for event in read.events]
+        wanted = [event["type"] for event in EVENTS]
+        assert sorted(kinds) == sorted(wanted)
+        new = next(event for event in read.events if event["type"] == kind)
+        assert {"turn", *(["step"] if "step" in kind else [])} <= new["data"].keys()
+
+
+def test_calls_whose_message_is_lost_are_asked_for_again(tmp_path: Path) -> None:
+    at = next(n for n, each in enumerate(EVENTS) if each["type"] == "assistant/message")
+    done, read = repair(tmp_path, b"".join([*WHOLE[: at + 1], b"{\n", *WHOLE[at + 2 :]]))
+    assert (done.added, done.dropped) == (1, 0)
+    made = next(each for each in read.events if each["type"] == "assistant/message")
+    blocks = made["data"]["message"]["content"]
+    assert [block["id"] for block in blocks] == ["c1-0", "c1-1"]
+
+
+def test_what_was_never_put_into_the_inbox_is_not_taken_out(tmp_path: Path) -> None:
+    message = {"id": "m", "role": "user", "content": [], "source": {"kind": "user"}}
+    put = {"target": "next-turn", "start": 0, "inserted": [message]}
+    take = {"target": "next-turn", "start": 0, "removedCount": 1, "inserted": []}
+    stored = [event("agent/inbox/spliced", 0, put), event("agent/inbox/spliced", 1, take)]
+    whole = [line(each) for each in [*stored, *turn(1, 2)]]
+    done, read = repair(tmp_path, b"".join([line(HEADER), *whole]))
+    assert done.kept == 7
+    done, read = repair(tmp_path, b"".join([line(HEADER), b"{\n", *whole[1:]]))
+    assert done.dropped == 1
+    assert [each["type"] for each in read.events] == [each["type"] for each in turn(1, 0)]
+
+
+def test_a_title_whose_message_is_lost_stays(tmp_path: Path) -> None:
+    at = next(n for n, each in enumerate(EVENTS) if each["type"] == "user/message")
+    _, read = repair(tmp_path, b"".join([*WHOLE[: at + 1], b"{\n", *WHOLE[at + 2 :]]))
+    title = next(each for each in read.events if each["type"] == "session/title")
+    assert (title["data"]["messageSeqs"], title["data"]["source"]) == ([], {"kind": "user"})
+
+
 def test_unknown_types_become_ignorable(tmp_path: Path) -> None:
     events = [*turn(1, 0), event("new/thing", 5, {"a": 1})]
     done, read = repair(tmp_path, b"".join([line(HEADER), *map(line, events)]))
@@ -202,7 +245,8 @@ def damage(lines: list[bytes], dice: random.Random) -> tuple[bytes, set[int]]:
 
 def essence(each: dict[str, Any]) -> str:
     """An event without what renumbering changes."""
-    data = {k: v for k, v in each["data"].items() if k != "messageSeqs"}
+    changing = ("messageSeqs", "source") if each["type"] == "session/title" else ()
+    data = {k: v for k, v in each["data"].items() if k not in changing}
     return repr((each["type"], each["time"], data))
 
 
