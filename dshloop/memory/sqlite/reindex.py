@@ -113,16 +113,16 @@ def reindex(database: Database) -> Iterator[Reindexed]:
         if connection is None:
             return
     with database.writing() as connection:
-        upto = _begun(connection)
+        begun = _begun(connection)
         total = _count(connection, 0)
-        done = total - _count(connection, upto)
+        left = _count(connection, begun)
     while True:
         with database.writing() as connection:
-            upto, more = _fill(connection, upto)
+            more = _fill(connection)
         if not more:
             break
-        done += more
-        yield Reindexed(min(done, total), total)
+        left = max(left - more, 0)
+        yield Reindexed(total - left, total)
     while _catch_up(database):
         yield Reindexed(total, total)
     yield Reindexed(total, total)
@@ -163,17 +163,22 @@ def _count(connection: sqlite3.Connection, after: int) -> int:
     return int(number)
 
 
-def _fill(connection: sqlite3.Connection, upto: int) -> tuple[int, int]:
-    """Index the next entries; give the last one's row and how many there were."""
+def _fill(connection: sqlite3.Connection) -> int:
+    """Index the next entries; give how many there were.
+
+    How far it is is asked each time: another process may be at it too, or be done.
+    """
+    if not _is_there(connection, "reindexing"):
+        return 0
+    (upto,) = connection.execute("SELECT upto FROM reindexing").fetchone()
     rows = connection.execute(
         f"SELECT {_ENTRY} FROM entries WHERE seq > ? ORDER BY seq LIMIT ?", (upto, AT_ONCE)
     ).fetchall()
     for row in rows:
         _index(connection, row)
     if rows:
-        upto = rows[-1][0]
-        connection.execute("UPDATE reindexing SET upto = ?", (upto,))
-    return upto, len(rows)
+        connection.execute("UPDATE reindexing SET upto = ?", (rows[-1][0],))
+    return len(rows)
 
 
 def _catch_up(database: Database) -> bool:
@@ -182,6 +187,8 @@ def _catch_up(database: Database) -> bool:
     Tells whether there is more to do.
     """
     with database.writing() as connection:
+        if not _is_there(connection, "reindexing"):
+            return False
         changed = connection.execute(
             "SELECT seq FROM reindex_changed ORDER BY seq LIMIT ?", (AT_ONCE,)
         ).fetchall()

@@ -132,3 +132,34 @@ def test_a_run_that_was_killed_is_gone_on_with(path: Path) -> None:
     store = SqliteStore(path)
     assert [hit.entry.content for hit in store.recall("between")] == ["changed between the runs"]
     store.close()
+
+
+def test_two_runs_at_once_share_the_work(path: Path) -> None:
+    filled(path, 600).close()
+    change(path, "DELETE FROM memory_index WHERE rowid < 50")
+    one, other = Database(path), Database(path)
+    first, second = reindex(one), reindex(other)
+    next(first)
+    assert next(second).done > 400
+    assert list(first)[-1] == list(second)[-1] == (1203, 1203)
+    for each in (one, other):
+        each.close()
+    assert looked_at(path).findings == ()
+
+
+@pytest.mark.slow
+def test_processes_that_do_it_at_once_end_well(path: Path) -> None:
+    filled(path, 600).close()
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", RUN, str(path)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for each in running:
+        assert each.communicate(timeout=120)[1] == ""
+        assert each.returncode == 0
+    assert looked_at(path).findings == ()
