@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -183,3 +186,40 @@ def test_a_copy_takes_the_place_of_a_damaged_database(path: Path, target: Path) 
         assert looked_at(path).findings == ()
         kept = max(path.parent.glob("*.before-restore*"), key=lambda one: one.stat().st_mtime_ns)
         assert kept.read_bytes() == damaged
+
+
+RESTORE = """
+import sys
+from pathlib import Path
+from dshloop.memory.sqlite.backup import restore
+from dshloop.memory.sqlite.database import Database
+print("ready", flush=True)
+restore(Database(Path(sys.argv[1])), Path(sys.argv[2]))
+print("done", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_return_that_is_killed_leaves_the_old_or_the_new(path: Path, target: Path) -> None:
+    store, chance, seen = filled(path, 1_000), random.Random(5), set()
+    copy(path, target)
+    for turn in range(10):
+        store.remember(NewMemory(f"after the copy {turn}", "web"))
+        count = store.count()
+        running = subprocess.Popen(
+            [sys.executable, "-c", RESTORE, str(path), str(target)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert running.stdout is not None
+        running.stdout.readline()
+        time.sleep(chance.random() * 0.15)
+        running.kill()
+        done = "done" in running.communicate(timeout=60)[0]
+        found = store.count()
+        assert found in ({2_002} if done else {2_002, count})
+        seen.add(found == count)
+        assert looked_at(path).findings == ()
+    assert True in seen
+    store.close()
