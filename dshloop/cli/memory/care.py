@@ -140,16 +140,18 @@ def _file(ctx: typer.Context, file: str) -> Path:
 
 @contextmanager
 def _database(ctx: typer.Context) -> Iterator[Database]:
-    """Lend the embedded store's file. Raises STORE_UNKNOWN for another store's name."""
+    """Lend the file of the store that is meant, which must be an embedded one."""
+    from dshloop.memory.sqlite import SqliteStore
     from dshloop.memory.sqlite.database import Database
     from dshloop.result import Caution
 
     run = invocation(ctx)
-    with opened(ctx):  # says so when the store that is meant is another one
-        pass
+    with opened(ctx) as store:
+        if not isinstance(store, SqliteStore):
+            raise UsageError(f"the store {store.name} has no file to look after")
     with closing(
         Database(
-            run.places.memory_db,
+            store.path,
             readonly="readonly" in given(ctx),
             notice=lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")),
         )

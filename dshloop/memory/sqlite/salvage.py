@@ -33,6 +33,7 @@ _TABLES = {
     "forgotten": ("sqlite_autoindex_forgotten_1", "forgotten_by_operation"),
     "forgotten_sessions": ("sqlite_autoindex_forgotten_sessions_1",),
     "operations": (),
+    "documents": ("sqlite_autoindex_documents_1",),
     "embedding_models": ("sqlite_autoindex_embedding_models_1",),
     "vectors": ("sqlite_autoindex_vectors_1",),
 }
@@ -67,6 +68,7 @@ def salvage(
     """
     if not source.is_file():
         raise UnreadableFileError(f"there is no file {shown(source)}", path=shown(source))
+    source = source.resolve()  # the log stands beside the file itself, not beside a link
     require_free(source, target, force=False)
     with new_database(target, force=False) as part:
         with explained(source, reading=True), closing(_open_damaged(source)) as damaged:

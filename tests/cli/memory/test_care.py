@@ -122,3 +122,12 @@ def test_without_a_store_nothing_is_made(isolated: Path) -> None:
     ran = memory("backup", "copy.db")
     assert (ran.code, "nothing to copy" in ran.err) == (1, True)
     assert not where.exists()
+
+
+def test_another_file_is_looked_after_by_its_path(path: Path, tmp_path: Path) -> None:
+    other = f"embedded:{tmp_path / 'other.db'}"
+    remember("Kept elsewhere", "--store", other)
+    assert memory("check", "--store", other, "--json").json["entries"] == 1
+    assert memory("backup", "copy-of-other.db", "--store", other, "--json").json["entries"] == 1
+    assert memory("reindex", "--store", other).out == "indexed 1 entries\n"
+    assert memory("check", "--json").json["entries"] == 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from dshloop.errors import DshloopError, OutputExistsError, StoreCorruptError
 from dshloop.memory.sqlite import SqliteStore
-from dshloop.memory.sqlite.salvage import salvage
+from dshloop.memory.sqlite.salvage import _TABLES, salvage
 from tests.memory.sqlite.damaged import change, filled, looked_at, overwrite, page_of
 
 COUNT = 400
@@ -91,3 +92,25 @@ def test_nothing_is_overwritten(path: Path, target: Path) -> None:
     with pytest.raises(DshloopError):
         salvage(path, path)
     assert target.read_text() == "mine"
+
+
+def test_no_table_is_left_out(path: Path) -> None:
+    database = sqlite3.connect(path)
+    names = {
+        name
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        if not name.startswith(("memory_", "sqlite_"))
+    }
+    database.close()
+    assert names - set(_TABLES) == {"tally"}
+
+
+def test_documents_are_saved(path: Path, target: Path) -> None:
+    store = SqliteStore(path)
+    store.keep_document("profile", "web", {"text": "short"})
+    store.close()
+    overwrite(path, page_of(path, "entries", 5), b"\xff" * 4096)
+    assert salvage(path, target).saved["documents"] == 1
+    saved = SqliteStore(target)
+    assert saved.document("profile", "web") == {"text": "short"}
+    saved.close()
