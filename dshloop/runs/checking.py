@@ -66,13 +66,13 @@ class Mended:
 
 _SAID = {
     "header": "the header was mended",
-    "mended": "{} damaged lines gave events",
-    "lost": "{} lines gave none and are lost",
-    "repeated": "{} events that came again were left out",
-    "dropped": "{} events without their counterpart were left out",
-    "added": "{} results, starts and ends that were lost were added",
-    "renumbered": "{} events have a new seq",
-    "marked": "{} events of unknown types were marked ignorable",
+    "mended": "damaged lines that gave events: {}",
+    "lost": "lines that gave none and are lost: {}",
+    "repeated": "events that came again and were left out: {}",
+    "dropped": "events without their counterpart that were left out: {}",
+    "added": "results, starts and ends that were lost and are added: {}",
+    "renumbered": "events with a new seq: {}",
+    "marked": "events of unknown types, now ignorable: {}",
 }
 
 

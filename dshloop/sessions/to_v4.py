@@ -19,7 +19,13 @@ _TEAM = ("team/member", "team/task", "team/message/queued", "team/message/delive
 DEFAULT_PRESET = "standard"
 """What dsh runs a session with that names no preset."""
 
-_SYSTEM_PROMPT_PLUGIN = "@deepseek-ai/dsh-system-prompt"
+_PRODUCERS = {
+    "compact": "compact-checkpoint",
+    "tools-code-mode": "ptc-mode",
+    "dsh-compaction-basic": "compact-basic",
+    "@deepseek-ai/dsh-system-prompt": "runtime-context",
+}
+"""What v4 calls the plugins whose messages have a kind of another name than theirs."""
 
 
 def v4_header(header: Header) -> dict[str, Any]:
@@ -107,7 +113,7 @@ class _Conversion:
         new = renumbered(event, self._seqs, self._seqs.take(event["seq"]))
         new["type"] = kind
         if isinstance(new["data"], Mapping):
-            new["data"] = self._data(kind, new["data"])
+            new["data"] = self._data(kind, _attributed(new["data"]))
         if kind == "assistant/message":
             new.pop("sourceEventSeqs", None)
         elif "sourceEventSeqs" in new:
@@ -131,8 +137,6 @@ class _Conversion:
             header = data.get("header")
             kept = header if isinstance(header, Mapping) else {}
             return {**data, "header": {k: v for k, v in kept.items() if k != "system"}}
-        if kind == "user/message":
-            return {**data, "source": _source(data.get("source"))}
         if kind == "agent-preset/selected":
             return self._selected(data)
         if kind in _TEAM:
@@ -198,13 +202,28 @@ def _result(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _attributed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the producer of every message in an event's data as v4 does."""
+    changed = dict(data)
+    if "source" in data:
+        changed["source"] = _source(data["source"])
+    if isinstance(data.get("message"), Mapping):
+        changed["message"] = _attributed(data["message"])
+    for name in ("inserted", "messages"):
+        if isinstance(data.get(name), list):
+            changed[name] = [
+                _attributed(each) if isinstance(each, Mapping) else each for each in data[name]
+            ]
+    return changed
+
+
 def _source(source: Any) -> Any:
-    if not isinstance(source, Mapping) or source.get("plugin") != _SYSTEM_PROMPT_PLUGIN:
+    """Give a plugin's source the plugin's own kind: v4 has no ``plugin`` any more."""
+    if not isinstance(source, Mapping) or source.get("kind") != "plugin":
         return source
-    return {"kind": "runtime-context", **{k: v for k, v in source.items() if k not in _OLD_SOURCE}}
-
-
-_OLD_SOURCE = ("kind", "plugin")
+    plugin = str(source.get("plugin") or "plugin-context")
+    rest = {name: value for name, value in source.items() if name not in ("kind", "plugin")}
+    return {"kind": _PRODUCERS.get(plugin, plugin), **rest}
 
 
 def _team(data: Mapping[str, Any]) -> dict[str, Any]:

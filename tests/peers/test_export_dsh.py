@@ -17,8 +17,8 @@ from dshloop.transcripts.dsh import read_transcript
 from tests.conformance.cases import DATA
 from tests.peers.test_sessions_dsh import PATCH, initialize, program, serve
 from tests.running import dshloop
-from tests.sessions.logs import conversation
-from tests.transcripts.logs import HEADER, write
+from tests.sessions.logs import conversation, message
+from tests.transcripts.logs import HEADER, event, turn, write
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
@@ -120,15 +120,30 @@ def test_dsh_resumes_whatever_a_log_of_ours_holds(
 ) -> None:
     program("DSHLOOP_TEST_DSH", "0.2.1")
     address, log = model
+    events = [*conversation(2, calls=2), *turn(3, 0, "cut")]
+    added = []
+    for form in ("recall", "semantic"):
+        injected = message(f"{form} of old", kind="plugin", plugin="agentmemory", form=form)
+        injected["id"] = form
+        added.append(event("user/message", 0, injected, surfaceOp="append"))
+    chunk = {"type": "text-delta", "index": 0, "text": "half an answer"}
+    begun = {"type": "block-start", "index": 0, "blockType": "text"}
+    place = {"turn": 3, "step": 1}
+    added += [event("assistant/chunk", 0, {**place, "chunk": each}) for each in (begun, chunk)]
+    events[-2:-2] = added
+    error = {"kind": "error", "error": {"message": "gone", "code": "AUTH"}}
+    events[-1]["data"]["reason"] = error
     source = write(
         tmp_path / "session.jsonl",
-        [*conversation(2, calls=2), *conversation(3, calls=2)[-1:0]],
+        [{**each, "seq": seq} for seq, each in enumerate(events)],
         {**HEADER, "cwd": str(tmp_path)},
     )
     ran = dshloop("session", "export", str(source), "--to", "dsh", "--install", "--json")
     assert ran.code == 0, ran.err
     resume(isolated / "dsh", tmp_path, "s-1", address, Path(ran.json["out"]))
-    assert "result of c2-1" in json.dumps(requests(log)[0])
+    sent = json.dumps(requests(log)[0])
+    for text in ("result of c2-1", "recall of old", "semantic of old"):
+        assert text in sent
 
 
 @pytest.mark.parametrize("lost", LOST)

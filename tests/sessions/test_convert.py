@@ -12,7 +12,7 @@ from dshloop.sessions.to_v0 import v0_events
 from dshloop.sessions.to_v4 import v4_events
 from dshloop.transcripts.dsh import read_transcript, stream_chunks
 from tests.conformance.cases import DATA
-from tests.sessions.logs import conversation
+from tests.sessions.logs import conversation, message
 from tests.transcripts.logs import HEADER, event, turn, write
 
 V4_HEADER = {**HEADER, "version": 4, "isSeeded": False}
@@ -22,10 +22,10 @@ LOGS = sorted((DATA / "sessions").glob("*.session*"))
 def texts(events: list[dict[str, Any]]) -> list[Any]:
     """Role and text of what the model sees, system prompts aside."""
     seen = []
-    for message in Surface(events).messages():
-        if message.get("role") == "system":
+    for shown in Surface(events).messages():
+        if shown.get("role") == "system":
             continue
-        blocks = message["content"]
+        blocks = shown["content"]
         if blocks and blocks[0].get("type") == "tool-result":
             blocks = blocks[0]["content"]
         calls = [block["id"] for block in blocks if block.get("type") == "tool-call"]
@@ -78,6 +78,17 @@ def test_the_system_prompt_comes_first_in_its_step_and_once(tmp_path: Path) -> N
     assert kinds.count("system/message") == 1
     assert all("system" not in e["data"]["header"] for e in v4 if e["type"] == "request/header")
     check(tmp_path, v4, V4_HEADER)
+
+
+def test_the_source_of_a_plugins_message_is_the_plugin(tmp_path: Path) -> None:
+    recalled = message("old", kind="plugin", plugin="agentmemory", form="recall")
+    put = {"target": "next-step", "start": 0, "inserted": [recalled]}
+    events = [event("agent/inbox/spliced", 0, put), event("user/message", 1, recalled)]
+    events[1]["surfaceOp"] = "append"
+    v4 = list(v4_events(events))
+    producer = {"kind": "agentmemory", "form": "recall"}
+    assert v4[0]["data"]["inserted"][0]["source"] == producer
+    assert v4[1]["data"]["source"] == producer
 
 
 def test_what_only_one_format_knows_stays_ignorable(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_repaired_copy_is_sound_and_the_original_as_it_was(
     again = dshloop("session", "repair", "s-1", "--out", "mended.jsonl", "--json", cwd=tmp_path)
     assert (again.code, again.error["code"]) == (4, "OUTPUT_EXISTS")
     text = dshloop("session", "repair", "s-1", "--out", "other.jsonl", cwd=tmp_path).out
-    assert "1 damaged lines gave events" in text
+    assert "damaged lines that gave events: 1" in text
 
 
 def test_no_copy_is_put_among_the_sessions(isolated: Path) -> None:
