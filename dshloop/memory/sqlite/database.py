@@ -36,6 +36,7 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._writable = False
         self._file: tuple[int, int] | None = None
+        self._fault: sqlite3.Error | None = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -64,10 +65,22 @@ class Database:
         with explained(self.path):
             connection = self._open_writable()
             if connection.in_transaction:
-                yield connection
+                with self._as_part():
+                    yield connection
                 return
+            self._fault = None
             with transaction(connection, self.path):
                 yield connection
+                if self._fault is not None:  # a part may be half done, whoever caught its error
+                    raise self._fault
+
+    @contextmanager
+    def _as_part(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            self._fault = error
+            raise
 
     @contextmanager
     def trying(self) -> Iterator[sqlite3.Connection]:

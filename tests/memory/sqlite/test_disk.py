@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from dshloop.errors import (
     WriteFailedError,
 )
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite import SqliteStore, index
 from tests.memory.sqlite.damaged import filled, looked_at, overwrite, page_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and owners are of POSIX")
@@ -238,5 +239,28 @@ def test_nul_and_lone_surrogates_are_kept(path: Path) -> None:
     store.forget([edited.id, seen.id])
     assert store.undo().verb == "forget"
     assert store.get(seen.id) == seen
+    store.close()
+    assert looked_at(path).findings == ()
+
+
+def test_a_part_that_failed_is_not_half_stored(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where who stores many catches the error of one."""
+    store = filled(path)
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    def many() -> None:
+        with store.batch():
+            store.remember(NewMemory("the first of many", "p"))
+            monkeypatch.setattr(index, "add", full)
+            with suppress(DshloopError):
+                store.remember(NewMemory("the second of many", "p"))
+            monkeypatch.undo()
+            store.remember(NewMemory("the third of many", "p"))
+
+    with pytest.raises(DshloopError, match="disk is full"):
+        many()
+    assert store.count() == 62
     store.close()
     assert looked_at(path).findings == ()
