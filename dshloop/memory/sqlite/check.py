@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dshloop.memory.entries import Memory
+from dshloop.memory.sqlite.connect import may_write
 from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.findings import Checked, Found
 from dshloop.memory.sqlite.index import FIELDS, index_of, length
@@ -87,8 +88,8 @@ class _Sizes(NamedTuple):
 def check(database: Database, *, verify: bool, progress: Progress | None = None) -> Checked:
     """Look at a whole database; without one nothing is wrong.
 
-    ``verify`` lets the index check itself. What is damaged becomes a finding; raises STORE_* where
-    the database can't be opened at all.
+    ``verify`` lets the index check itself, where the file may be written to. What is damaged
+    becomes a finding; raises STORE_* where the database can't be opened at all.
     """
     found, sizes = Found(), _Sizes()
     with database.reading() as connection:
@@ -104,6 +105,7 @@ def check(database: Database, *, verify: bool, progress: Progress | None = None)
             with found.damage():
                 for (example,) in connection.execute(query):
                     found.add(code, example)
+    verify = verify and may_write(database.path)
     if verify:
         _verify_index(database, found)
     return Checked(database.path, *sizes, verify, found.all())

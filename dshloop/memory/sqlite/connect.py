@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,6 +53,11 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def may_write(path: Path) -> bool:
+    """Tell whether the system lets this user write to a database that is there."""
+    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
+
+
 def _create(path: Path) -> None:
     """Make an empty file, unless it is there.
 
@@ -59,18 +65,23 @@ def _create(path: Path) -> None:
     this process on it, those of another connection too, whose log would then be deleted by the
     next process that closes the database (sqlite.org/howtocorrupt.html, 2.2).
     """
-    with suppress(FileExistsError):
+    try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if path.is_file() and not may_write(path):
+            # SQLite would open it for reading, and leave files that keep others out.
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open an existing database so that nothing can be changed through it.
 
     ``mode=rw`` with ``query_only`` comes before ``mode=ro``: only so does SQLite take its ``-wal``
-    and ``-shm`` files away again. In a folder that may not be written to there is no other writer
-    either, so the file is read as it stands.
+    and ``-shm`` files away again. Where the file or its folder may not be written to and nobody has
+    it open, the file is read as it stands: SQLite would leave files behind that may not be written
+    to either, and later keep writers out.
     """
-    if not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists():
+    if not may_write(path) and not path.with_name(path.name + "-wal").exists():
         return _reader(path, "immutable=1")
     if os.access(path, os.W_OK):
         try:

@@ -116,6 +116,11 @@ def test_a_file_that_may_not_be_written_is_read(path: Path) -> None:
         store.remember(NewMemory("x", "p"))
     assert str(path) in raised.value.message
     store.close()
+    assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
+    assert looked_at(path).sound
+    path.chmod(0o600)
+    store.remember(NewMemory("written again", "p"))
+    store.close()
 
 
 @pytest.mark.skipif(not NOT_ROOT, reason="root may write everywhere")
