@@ -105,8 +105,9 @@ class Ranking:
         possible = sum(term.weight for term in terms) or 1.0
         self._weights = [term.weight / possible for term in terms]
         self._terms_of: dict[str, list[int]] = {}
-        for at, term in enumerate(terms):
-            for form in dict.fromkeys(term.forms):
+        self.forms = [tuple(dict.fromkeys(term.forms)) for term in terms]
+        for at, forms in enumerate(self.forms):
+            for form in forms:
                 self._terms_of.setdefault(form, []).append(at)
         self._names = {term.exact for term in terms}
         self._dated = [at for at, term in enumerate(terms) if term.date is not None]
@@ -163,7 +164,7 @@ class Ranking:
             near = () if around is None else self.neighbours(line, around)
             meaning = self._meant.get(seq, 0.0)
             if near:
-                total = sum(self._parts(found, near, sessions)) * found.factor + meaning
+                total = sum(self.parts(found, near, sessions)) * found.factor + meaning
             elif found.own or meaning:
                 total = self._alone(found, sessions)
             else:
@@ -177,16 +178,10 @@ class Ranking:
         return worth * found.factor + self._meant.get(found.line.seq, 0.0)
 
     def parts(
-        self, line: Line, sessions: Mapping[str, float], beside: Mapping[int, Beside]
+        self, found: Found, near: Near, sessions: Mapping[str, float]
     ) -> tuple[float, float, float, float]:
         """Give what a line's own words, those of its neighbours, having many of them at once and
         its session are worth. Every word of the question once, and nothing else, makes 0.8."""
-        near = self.neighbours(line, beside.get(line.seq))
-        return self._parts(self.found[line.seq], near, sessions)
-
-    def _parts(
-        self, found: Found, near: Near, sessions: Mapping[str, float]
-    ) -> tuple[float, float, float, float]:
         counts: dict[int, float] = {}
         for other, weight in near:
             for at, _, count in other.has:

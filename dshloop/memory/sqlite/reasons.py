@@ -14,27 +14,25 @@ def reasons(
     ranking: Ranking, one: Ranked, sessions: Mapping[str, float], beside: Mapping[int, Beside]
 ) -> Why:
     """Name what an entry has of the question, what it lacks, and what its score is made of."""
-    line = one.line
-    here = [ranking.terms[at] for at, _, _ in ranking.found[line.seq].has]
+    line, terms = one.line, ranking.terms
+    found = ranking.found[line.seq]
     near = ranking.neighbours(line, beside.get(line.seq))
-    around = {ranking.terms[at].word.shown for other, _ in near for at, _, _ in other.has}
-    shown = {term.word.shown for term in here}
-    asked = dict.fromkeys(term.word.shown for term in ranking.terms)
+    here = [at for at, _, _ in found.has]
+    shown = {terms[at].word.shown for at in here}
+    around = {terms[at].word.shown for other, _ in near for at, _, _ in other.has} - shown
+    asked = list(dict.fromkeys(term.word.shown for term in terms))
+    forms = [form for at in here for form in ranking.forms[at]]
     texts = [(name, padded(text)) for name, text in zip(FIELDS, line.texts, strict=True) if text]
     factors = dict(zip(FACTORS, ranking.factors(line), strict=True))
-    parts = ranking.parts(line, sessions, beside)
+    parts = ranking.parts(found, near, sessions)
     return Why(
-        words=tuple(word for word in asked if word in shown),
-        missing=tuple(word for word in asked if word not in shown and word not in around),
-        fields=tuple(name for name, text in texts if any(_in(text, term) for term in here)),
-        prefixes=tuple(term.word.shown for term in here if _stood_for(term, texts)),
-        context=tuple(word for word in asked if word in around and word not in shown),
+        words=tuple([word for word in asked if word in shown]),
+        missing=tuple([word for word in asked if word not in shown and word not in around]),
+        fields=tuple([name for name, text in texts if any(form in text for form in forms)]),
+        prefixes=tuple([terms[at].word.shown for at in here if _stood_for(terms[at], texts)]),
+        context=tuple([word for word in asked if word in around]),
         parts=_shares(parts, factors, ranking.meaning(line), one.score),
     )
-
-
-def _in(text: str, term: Term) -> bool:
-    return any(form in text for form in term.forms)
 
 
 def _stood_for(term: Term, texts: Sequence[tuple[str, str]]) -> bool:
