@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from dshloop.memory.entries import (
@@ -357,3 +358,20 @@ class Transferable(Protocol):
 
         A newer version that is stored makes the one before it an old one. Nothing is redacted.
         """
+
+
+@runtime_checkable
+class Amendable(Protocol):
+    """A store in which an audit can put entries right."""
+
+    def batch(self, verb: str = ...) -> AbstractContextManager[None]:
+        """Make all that is changed within it one transaction, and one change for `undo`."""
+
+    def amend(self, entries: Iterable[Entry]) -> Sequence[Entry]:
+        """Write entries in the place of those that have their ids; give what was there.
+
+        `undo` brings that back; nothing of it is found or shown until then.
+        """
+
+    def expired(self) -> Iterator[Entry]:
+        """Give the entries that have expired and still are in the file."""

@@ -38,6 +38,7 @@ VERBS: Mapping[str, str] = {
     "ingest": "exchange",
     "migrate": "exchange",
     "serve": "serve",
+    "audit": "audit",
     "bench": "bench",
     "check": "care",
     "reindex": "care",

@@ -18,7 +18,7 @@ from dshloop.memory.sqlite import documents, forgetting, index, sessions, write
 from dshloop.memory.sqlite.filters import where as conditions_of
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.joining import joined
-from dshloop.memory.sqlite.lookup import row
+from dshloop.memory.sqlite.lookup import by_id, row
 from dshloop.memory.sqlite.operation import IMPORTED, Operation, begin
 from dshloop.memory.sqlite.rows import (
     COLUMNS,
@@ -334,6 +334,34 @@ class _Batch:
         if self._rows:
             self._connection.executemany(_INSERT, self._rows)
             self._rows = []
+
+
+def amend(
+    connection: sqlite3.Connection, operation: Operation, entry: Entry, now: float
+) -> Entry | None:
+    """Write an entry in the place of the one that has its id, which can be brought back.
+
+    Gives the one that was there, None when there was none.
+    """
+    old = by_id(connection, entry.id)
+    if old is None:
+        return None
+    forgetting.put_away(connection, operation, old, now)
+    indexed = index.index_of(entry) if _findable(entry) else None
+    words = 0 if indexed is None else index.length(indexed)
+    connection.execute(_INSERT, (*row_of(entry), _digest(entry), words, old.seq))
+    if indexed is not None:
+        index.add(connection, old.seq, indexed)
+    if isinstance(entry, Observation):
+        sessions.count(connection, entry.session, 1)
+    return old.entry
+
+
+def expired(connection: sqlite3.Connection, now: float) -> Iterator[Entry]:
+    """Give the entries that have expired and are not swept yet."""
+    query = f"SELECT seq, {COLUMNS} FROM entries WHERE expires_at <= ? ORDER BY seq"
+    for found in connection.execute(query, (now,)):
+        yield row(found).entry
 
 
 def take_back(

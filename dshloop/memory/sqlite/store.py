@@ -233,6 +233,12 @@ class SqliteStore:
                 done = run.put(connection, batch, indexed)
             yield from done
 
+    def amend(self, entries: Iterable[Entry]) -> Sequence[Entry]:
+        now = self._clock()
+        with self._changing("amend") as (connection, operation):
+            old = [bulk.amend(connection, operation, entry, now) for entry in entries]
+        return [entry for entry in old if entry is not None]
+
     def embed_missing(self) -> Iterator[Filled]:
         """Give vectors to the entries that have none, the newest first; yield after each batch.
 
@@ -342,6 +348,11 @@ class SqliteStore:
         with self._database.reading() as connection:
             if connection is not None:
                 yield from bulk.records(connection, where, self._clock())
+
+    def expired(self) -> Iterator[Entry]:
+        with self._database.reading() as connection:
+            if connection is not None:
+                yield from bulk.expired(connection, self._clock())
 
     def stats(self) -> Stats:
         with self._database.reading() as connection:
