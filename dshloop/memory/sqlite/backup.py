@@ -101,6 +101,8 @@ def require_free(path: Path, target: Path, *, force: bool) -> None:
         )
     if target.is_dir():
         raise OutputExistsError(f"{shown(target)} is a folder", path=shown(target))
+    if target.exists() and not target.is_file():  # a device, a pipe: never replaced
+        raise OutputRefusedError(f"{shown(target)} is no ordinary file", path=shown(target))
     if (target.exists() or target.is_symlink()) and not force:
         raise OutputExistsError(f"{shown(target)} is there already", path=shown(target))
     if log_of(target).exists():

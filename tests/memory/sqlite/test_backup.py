@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import subprocess
@@ -94,6 +95,16 @@ def test_the_database_and_its_files_are_no_target(path: Path, target: Path) -> N
     for each in (store, other):
         each.close()
     assert looked_at(path).findings == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_is_no_ordinary_file_is_never_replaced(path: Path, target: Path) -> None:
+    filled(path).close()
+    target.parent.mkdir()
+    os.mkfifo(target)
+    with pytest.raises(OutputRefusedError, match="no ordinary file"):
+        copy(path, target, force=True)
+    assert target.is_fifo()
 
 
 def test_without_a_database_there_is_nothing_to_copy(path: Path, target: Path) -> None:
