@@ -144,12 +144,12 @@ class _Look:
     def at(self, row: Row, event: Event, place: int) -> None:
         """Look at one event of a line."""
         strict = self.calls.strict = is_strict(self.scan)
-        if event["type"] == SPLICED:
-            if self.inbox.see(event) is not None and strict:
-                message = f"seq {event['seq']} takes out of the inbox what is not in it"
-                at = (row.line, row.start, event["seq"])
-                self.scan.report(Finding("INBOX", "error", message, *at))
-            return
+        if event["type"] in (SPLICED, "user/message") and self._off(event) and strict:
+            message = f"seq {event['seq']} takes out of the inbox what is not in it"
+            if event["type"] != SPLICED:
+                message = f"the message of seq {event['seq']} was never taken out of the inbox"
+            at = (row.line, row.start, event["seq"])
+            self.scan.report(Finding("INBOX", "error", message, *at))
         wrong = self.nesting.see(event, place)
         if wrong is not None and strict:
             at = (row.line, row.start, wrong.seq)
@@ -158,6 +158,11 @@ class _Look:
             for fault in self.calls.see(event, place):
                 at = (row.line, row.start, fault.seq)
                 self.scan.report(Finding(fault.code, "error", fault.message, *at))
+
+    def _off(self, event: Event) -> bool:
+        if event["type"] == SPLICED:
+            return self.inbox.see(event) is not None
+        return self.inbox.claimed(event) is not None
 
 
 def _report_separators(scan: Scan, row: Row) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,28 +11,37 @@ SPLICED = "agent/inbox/spliced"
 
 
 class InboxCheck:
-    """Feed it every event of type `SPLICED`, in order."""
+    """Feed it every splice and every ``user/message``, in order; it keeps the ids that wait."""
 
     def __init__(self) -> None:
-        self._waiting: Counter[str] = Counter()
+        self._waiting: dict[str, list[str]] = {}
 
     def see(self, event: Event) -> dict[str, Any] | None:
-        """Give the event's data as they must be where they are not, None where they are."""
+        """Give a splice's data as they must be where they are not, None where they are."""
         data = event["data"]
         if not isinstance(data, Mapping):
             return None
-        target = str(data.get("target"))
+        waiting = self._waiting.setdefault(str(data.get("target")), [])
         start, removed, inserted = _splice(data)
-        there = self._waiting[target]
-        at = min(start, there)
-        taken = min(removed, there - at)
-        self._waiting[target] += len(inserted) - taken
+        at = min(start, len(waiting))
+        taken = min(removed, len(waiting) - at)
+        waiting[at : at + taken] = map(_id, inserted)
         if (at, taken) == (start, removed):
             return None
         mended = {**data, "start": at, "removedCount": taken}
         if not taken:
             del mended["removedCount"]
         return mended
+
+    def claimed(self, event: Event) -> dict[str, Any] | None:
+        """Give the splice that is missing where a message is said that still waits."""
+        said = _id(event["data"])
+        for target, waiting in self._waiting.items():
+            if said and said in waiting:
+                at = waiting.index(said)
+                del waiting[at]
+                return {"target": target, "start": at, "removedCount": 1, "inserted": []}
+        return None
 
 
 def is_idle(data: Mapping[str, Any]) -> bool:
@@ -49,3 +57,8 @@ def _splice(data: Mapping[str, Any]) -> tuple[int, int, list[Any]]:
         removed if isinstance(removed, int) and is_count(removed) else 0,
         inserted if isinstance(inserted, list) else [],
     )
+
+
+def _id(message: object) -> str:
+    found = message.get("id") if isinstance(message, Mapping) else None
+    return found if isinstance(found, str) else ""

@@ -80,7 +80,7 @@ def make_plan(scan: Scan, done: Repaired) -> Plan:
             calls.strict = is_strict(scan)
             _judge(event, plan, calls)
             _nest(event, plan, nesting, strict=calls.strict)
-            if event["type"] == SPLICED:
+            if event["type"] in (SPLICED, "user/message"):
                 _splice(event, plan, inbox, strict=calls.strict)
             plan.places += 1
     done.dropped = len(plan.left_out) - done.repeated
@@ -124,8 +124,13 @@ def _nest(event: Event, plan: Plan, nesting: Nesting, *, strict: bool) -> None:
 
 
 def _splice(event: Event, plan: Plan, inbox: InboxCheck, *, strict: bool) -> None:
-    mended = inbox.see(event)
+    said = event["type"] == "user/message"
+    mended = inbox.claimed(event) if said else inbox.see(event)
     if mended is None or not strict:
+        return
+    if said:
+        before = plan.missing.get(plan.places, ())
+        plan.missing[plan.places] = (*before, (SPLICED, mended))
         return
     if is_idle(mended):
         plan.left_out.add(plan.places)

@@ -153,6 +153,18 @@ def test_what_was_never_put_into_the_inbox_is_not_taken_out(tmp_path: Path) -> N
     assert [each["type"] for each in read.events] == [each["type"] for each in turn(1, 0)]
 
 
+def test_a_message_that_still_waits_when_it_is_said_is_taken_out(tmp_path: Path) -> None:
+    (said,) = [each for each in turn(1, 0) if each["type"] == "user/message"]
+    put = {"target": "next-turn", "start": 0, "inserted": [said["data"]]}
+    take = {"target": "next-turn", "start": 0, "removedCount": 1, "inserted": []}
+    stored = [event("agent/inbox/spliced", 0, put), event("agent/inbox/spliced", 1, take)]
+    whole = [line(each) for each in [*stored, *turn(1, 2)]]
+    done, read = repair(tmp_path, b"".join([line(HEADER), whole[0], b"{\n", *whole[2:]]))
+    assert done.added == 1
+    (added,) = [each for each in read.events[1:] if each["type"] == "agent/inbox/spliced"]
+    assert added["data"] == take
+
+
 def test_a_title_whose_message_is_lost_stays(tmp_path: Path) -> None:
     at = next(n for n, each in enumerate(EVENTS) if each["type"] == "user/message")
     _, read = repair(tmp_path, b"".join([*WHOLE[: at + 1], b"{\n", *WHOLE[at + 2 :]]))
