@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from dshloop.errors.base import FailedError, NotFoundError, RefusedError, UsageError
+from dshloop.errors.base import (
+    FailedError,
+    NotFoundError,
+    PeerUnreachableError,
+    RefusedError,
+    UsageError,
+)
 
 
 class MemoryEmptyError(UsageError):
@@ -39,7 +45,7 @@ class StoreUnknownError(NotFoundError):
 
 
 class StoreUnsupportedError(FailedError):
-    """This Python's SQLite lacks what the embedded store needs (FTS5)."""
+    """A store can't do what was asked, or Python's SQLite lacks what the embedded one needs."""
 
     code = "STORE_UNSUPPORTED"
     hint = "Use a Python whose SQLite is built with FTS5, as those of python.org are."
@@ -184,3 +190,16 @@ class OutboxUnusableError(FailedError):
 
     code = "OUTBOX_UNUSABLE"
     hint = "Is the disk full, or the file damaged? Moved away, it is made anew."
+
+
+class PatchouliFailedError(PeerUnreachableError):
+    """Patchouli's storage daemon refused a request; details have its method and reason."""
+
+    code = "PATCHOULI_FAILED"
+
+
+class PatchouliSchemaError(RefusedError):
+    """A Patchouli database has a schema that isn't known here, or none yet."""
+
+    code = "PATCHOULI_SCHEMA"
+    hint = "Only databases of schema 12 (Patchouli 0.1.2) are read; nothing was changed."
