@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,14 @@ def happenings(path: Path) -> Iterator[Happening]:
         for event in scan:
             if not inherited.has(event):
                 yield from _happened(event, f"{session}:{event['seq']}", open_calls)
+    yield from open_calls.values()
+
+
+def in_events(session: str, events: Iterable[Event]) -> Iterator[Happening]:
+    """Give what happened in some events of a session, with the ids that its log gives."""
+    open_calls: dict[str, Happening] = {}
+    for event in events:
+        yield from _happened(event, f"{session}:{event['seq']}", open_calls)
     yield from open_calls.values()
 
 
