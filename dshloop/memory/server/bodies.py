@@ -88,7 +88,7 @@ def parsed(data: bytes, content_type: str) -> Mapping[str, Any]:
         return _NOTHING
     try:
         text = data.decode()
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
         if not isinstance(value, dict):
             return _NOTHING
         if (text.count("[") + text.count("{")) > DEEPEST and _depth(value) > DEEPEST:
@@ -102,6 +102,13 @@ def parsed(data: bytes, content_type: str) -> Mapping[str, Any]:
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if abs(number) == float("inf"):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def _depth(value: Any) -> int:

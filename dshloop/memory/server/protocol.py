@@ -24,6 +24,7 @@ class PatientProtocol(H11Protocol):
         super().__init__(*args, **named)
         self._waiting_since: float | None = None
         self._closing_since: float | None = None
+        self._said_all = False
         self._check: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -42,6 +43,16 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         if not self._idle():
             self._waiting_since = None
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Keep a connection whose client has said all and still waits for the answer."""
+        self._said_all = not self._idle() and not self.cycle.more_body
+        return self._said_all or None
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._said_all and self._idle():
+            self.transport.close()
 
     def _look_again(self) -> None:
         self._check = self.loop.call_later(_CHECK_SECONDS, self._look)

@@ -118,7 +118,8 @@ def listen(host: str, port: int) -> socket.socket:
         )[0]
     except (OSError, UnicodeError) as error:
         raise ServerSettingError(f'can\'t listen on "{host}": no such host', host=host) from error
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends without delay (TCP_NODELAY) only where the protocol is named.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)

@@ -18,15 +18,22 @@ from dshloop.memory.server.calls import (
     positive_integer,
     text_in,
 )
-from dshloop.memory.server.rows import compact_row, exact, found_row, session_of
+from dshloop.memory.server.rows import (
+    MEMORY_SESSION,
+    compact_row,
+    exact,
+    found_row,
+    session_of,
+)
 from dshloop.memory.store import Filters, MemoryStore
 
 FORMATS = ("full", "compact", "narrative")
 DEFAULT, MOST = 20, 100
 EXPANDED = 20
 LESSONS, LESSON_TEXT = 10, 240
-A_SESSION = 3
-"""Results of one session while others wait (agentmemory 8)."""
+A_SESSION, RESERVED = 3, 4
+"""One session may be three results, or all but a quarter, while others wait. (agentmemory allows
+three of any number, which costs answers.)"""
 
 _CAVEAT = (
     "Counts searches of this server since it started; a search within the window after another one "
@@ -71,9 +78,8 @@ def smart_search(call: Call, store: MemoryStore) -> Answer:
     limit = _clamped(call.body.get("limit"))
     project = text_in(call.body, "project")
     where = Filters(project=project, agent=call.agent_filter())
-    # More than are wanted: sessions that have had their share make room for others.
-    hits = found(store, query, where, min(2 * limit, MOST))
-    results = [compact_row(found_row(one.entry), one.score) for one in spread(hits, limit)]
+    hits = _spread(store, query, where, limit)
+    results = [compact_row(found_row(one.entry), one.score) for one in hits]
     answer: dict[str, Any] = {"mode": "compact", "results": results}
     if call.body.get("includeLessons") is not False:
         told = lessons.matching(store, query, call.state.clock(), project=project, limit=LESSONS)
@@ -115,17 +121,35 @@ def found(
 
 
 def spread(hits: Sequence[Found], limit: int) -> list[Found]:
-    """Choose results, best first, so that no session takes all places while others wait."""
-    taken: Counter[str] = Counter()
+    """Choose results, best first: no session has more than its share while others wait.
+
+    Memories are of no session, and have no share.
+    """
+    share, taken = share_of(limit), Counter[str]()
     chosen: list[int] = []
     for at, one in enumerate(hits):
         session = session_of(one.entry)
-        if taken[session] < A_SESSION and len(chosen) < limit:
+        if len(chosen) < limit and (taken[session] < share or session == MEMORY_SESSION):
             taken[session] += 1
             chosen.append(at)
     waiting = (at for at in range(len(hits)) if at not in set(chosen))
     chosen += islice(waiting, limit - len(chosen))
     return [hits[at] for at in sorted(chosen)]
+
+
+def share_of(limit: int) -> int:
+    """Give how many of the results one session may be, three at least (agentmemory 8)."""
+    return max(A_SESSION, limit - limit // RESERVED)
+
+
+def _spread(store: MemoryStore, query: str, where: Filters, limit: int) -> list[Found]:
+    """Ask for results; for more when one session has most of them, so that others can come in."""
+    hits = found(store, query, where, limit)
+    counts = Counter(session_of(one.entry) for one in hits)
+    del counts[MEMORY_SESSION]
+    if max(counts.values(), default=0) > share_of(limit):
+        hits = found(store, query, where, min(2 * limit, MOST))
+    return spread(hits, limit)
 
 
 def _every(store: MemoryStore, query: str, where: Filters, limit: int) -> Iterator[Found]:
