@@ -7,6 +7,7 @@ that `undo` takes a whole import back.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -144,7 +145,7 @@ class Import:
     def __init__(self, on_conflict: str, clock: float) -> None:
         self._on_conflict = on_conflict
         self._now = clock
-        self._run = f"{clock!r}-{id(self)}"
+        self._run = os.urandom(8).hex()
 
     def prepare(self, batch: Sequence[Record], there: Known) -> dict[str, Indexed]:
         """Make the words of what is new before the store is locked."""
