@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from dshloop.errors import StoreOlderError, StoreReadOnlyError
@@ -37,6 +37,7 @@ class Database:
         self._writable = False
         self._file: tuple[int, int] | None = None
         self._fault: sqlite3.Error | None = None
+        self._writing = False
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -53,6 +54,18 @@ class Database:
                 _roll_back(connection)
 
     @contextmanager
+    def reading_apart(self) -> Iterator[sqlite3.Connection | None]:
+        """Lend a connection of its own, for answers that come piece by piece: what is changed
+        between two pieces must not become part of their transaction, which is never committed."""
+        with explained(self.path, reading=True):
+            if self._readable() is None:
+                yield None
+                return
+            with closing(open_for_reading(self.path)) as connection:
+                connection.execute("BEGIN")
+                yield connection
+
+    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Lend a connection inside a transaction that is on disk when the outermost block is done.
 
@@ -63,21 +76,25 @@ class Database:
                 f"{shown(self.path)} was opened for reading only", path=shown(self.path)
             )
         with explained(self.path):
-            connection = self._open_writable()
-            if connection.in_transaction:
-                with self._as_part():
+            if self._writing:
+                with self._as_part() as connection:
                     yield connection
                 return
-            self._fault = None
-            with transaction(connection, self.path):
-                yield connection
-                if self._fault is not None:  # a part may be half done, whoever caught its error
-                    raise self._fault
+            connection = self._open_writable()
+            self._fault, self._writing = None, True
+            try:
+                with transaction(connection, self.path):
+                    yield connection
+                    if self._fault is not None:  # a part may be half done, whoever caught it
+                        raise self._fault
+            finally:
+                self._writing = False
 
     @contextmanager
-    def _as_part(self) -> Iterator[None]:
+    def _as_part(self) -> Iterator[sqlite3.Connection]:
+        assert self._connection is not None
         try:
-            yield
+            yield self._connection
         except sqlite3.Error as error:
             self._fault = error
             raise

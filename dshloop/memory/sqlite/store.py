@@ -345,12 +345,12 @@ class SqliteStore:
             return documents.drop(connection, kind, key)
 
     def rows(self, where: Filters | None = None) -> Iterator[Record]:
-        with self._database.reading() as connection:
+        with self._database.reading_apart() as connection:
             if connection is not None:
                 yield from bulk.records(connection, where, self._clock())
 
     def expired(self) -> Iterator[Entry]:
-        with self._database.reading() as connection:
+        with self._database.reading_apart() as connection:
             if connection is not None:
                 yield from bulk.expired(connection, self._clock())
 

@@ -91,3 +91,21 @@ def test_an_observation_comes_back_with_its_session(store: SqliteStore) -> None:
     session = store.get_session("s")
     assert session is not None
     assert session.observations == 1
+
+
+def test_what_is_changed_while_records_are_given_out_stays(store: SqliteStore) -> None:
+    kept = [store.remember(NewMemory(f"finding n{number}", "p")).memory for number in range(9)]
+    for number, record in enumerate(store.rows()):
+        assert record == kept[number]
+        store.forget([kept[number].id])
+        added = store.remember(NewMemory(f"instead of n{number}", "p")).memory
+        assert store.recall(f"instead n{number}")[0].entry == added
+    assert number == 8
+    store.close()
+    assert store.count() == 9
+    assert {entry.id for entry in store.list()}.isdisjoint(one.id for one in kept)
+
+
+def test_a_database_that_is_not_there_gives_no_records(store: SqliteStore) -> None:
+    assert list(store.rows()) == list(store.expired()) == []
+    assert not store.path.exists()
