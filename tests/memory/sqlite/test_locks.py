@@ -122,15 +122,24 @@ def holder(path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Po
     assert running.stdout is not None
     assert running.stdout.readline() == "held\n"
     yield running
-    running.communicate("")
+    let_go(running)
+    running.stdout.close()
+
+
+def let_go(holder: subprocess.Popen[str]) -> None:
+    """End the other program, and its lock."""
+    assert holder.stdin is not None
+    holder.stdin.close()
+    assert holder.wait(timeout=60) == 0
 
 
 @pytest.mark.slow
 def test_a_writer_outwaits_another_program(path: Path, holder: subprocess.Popen[str]) -> None:
     store = SqliteStore(path)
-    threading.Timer(LONG, lambda: holder.communicate("")).start()
+    ending = threading.Timer(LONG, let_go, [holder])
+    ending.start()
     memory = store.remember(NewMemory("written after the lock", "p")).memory
-    assert holder.returncode == 0
+    ending.join()
     assert store.recall("lock")[0].entry == memory
     store.close()
     assert looked_at(path).findings == ()
@@ -147,7 +156,7 @@ def test_patience_has_an_end_that_is_told(
         store.remember(NewMemory("x", "p"))
     assert str(path) in raised.value.message
     assert raised.value.exit_code == 4
-    holder.communicate("")
+    let_go(holder)
     assert store.remember(NewMemory("now it goes", "p")).memory in store.list()
     store.close()
     assert looked_at(path).findings == ()
