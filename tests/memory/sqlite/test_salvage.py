@@ -11,6 +11,7 @@ from dshloop.errors import DshloopError, OutputExistsError, StoreCorruptError
 from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.salvage import _TABLES, salvage
 from tests.memory.sqlite.damaged import change, filled, looked_at, overwrite, page_of
+from tests.memory.sqlite.test_migration_kills import old_database
 
 COUNT = 400
 
@@ -114,3 +115,20 @@ def test_documents_are_saved(path: Path, target: Path) -> None:
     saved = SqliteStore(target)
     assert saved.document("profile", "web") == {"text": "short"}
     saved.close()
+
+
+def test_a_database_of_the_first_schema_is_saved_in_the_schema_of_today(
+    tmp_path: Path, target: Path
+) -> None:
+    old = tmp_path / "old.db"
+    made = {one.id: one for one in old_database(old, 300)}
+    overwrite(old, page_of(old, "memories", 20), b"\xff" * 4096)
+    done = salvage(old, target)
+    assert 0 < done.lost["memories"] < 60
+    store = SqliteStore(target)
+    saved = store.list(limit=None)
+    assert len(saved) == 300 - done.lost["memories"]
+    assert all(made[one.id] == one for one in saved)
+    store.close()
+    assert looked_at(target).findings == ()
+    assert not list(tmp_path.glob("*schema*"))
