@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from dshloop.errors import StoreUnknownError
 from dshloop.files import shown
-from dshloop.memory.store import MemoryStore
+from dshloop.memory.store import MemoryReader, MemoryStore
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding import Embedder
 
 EMBEDDED = "embedded"
+PATCHOULI = "patchouli"
 STORES = (EMBEDDED,)
 DATABASE = "memory.db"
 """What the embedded store's file is called in a data folder."""
@@ -40,24 +41,52 @@ def open_store(
     ``embedder`` opens the model for recall by meaning, which ``semantic`` makes the usual way;
     ``synonyms`` is a user's file of them.
     """
+    file = _database(name, database, place, readonly=readonly)
+    from dshloop.memory.sqlite.store import SqliteStore
+
+    return SqliteStore(
+        file, clock=clock, readonly=readonly, notice=notice,
+        embedder=embedder, semantic=semantic, synonyms=synonyms,
+    )  # fmt: skip
+
+
+def open_reader(
+    name: str | None,
+    *,
+    database: Path,
+    place: Callable[[str], Path] = Path,
+    clock: Callable[[], float] = time.time,
+    readonly: bool = False,
+    notice: Callable[[str], None] | None = None,
+    embedder: Callable[[], Embedder] | None = None,
+    semantic: bool = False,
+    synonyms: Path | None = None,
+) -> MemoryReader:
+    """Open what only reads a store: like `open_store`, in half the time.
+
+    Without ``readonly`` a file of an older schema is brought forward.
+    """
+    file = _database(name, database, place, readonly=readonly)
+    from dshloop.memory.sqlite.reader import SqliteReader
+
+    return SqliteReader(
+        file, clock=clock, readonly=readonly, notice=notice,
+        embedder=embedder, semantic=semantic, synonyms=synonyms,
+    )  # fmt: skip
+
+
+def _database(
+    name: str | None, usual: Path, place: Callable[[str], Path], *, readonly: bool
+) -> Path:
+    """Give the file that a store's name means. Raises STORE_UNKNOWN."""
     kind, colon, where = (name or EMBEDDED).partition(":")
     if kind == EMBEDDED and colon and where:
-        database = _database_at(place(where), readonly=readonly)
-    elif (name or EMBEDDED) != EMBEDDED:
+        return _database_at(place(where), readonly=readonly)
+    if (name or EMBEDDED) != EMBEDDED:
         raise StoreUnknownError(
             f'there is no memory store "{name}"', hint=f"Stores: {', '.join(STORES)}.", store=name
         )
-    from dshloop.memory.sqlite import SqliteStore
-
-    return SqliteStore(
-        database,
-        clock=clock,
-        readonly=readonly,
-        notice=notice,
-        embedder=embedder,
-        semantic=semantic,
-        synonyms=synonyms,
-    )
+    return usual
 
 
 def _database_at(path: Path, *, readonly: bool) -> Path:

@@ -13,9 +13,17 @@ from dshloop.errors import PluginContractError
 from dshloop.loops.discovery import offers_any
 
 GROUP = "dshloop.plugins"
+_PATCHOULI = "dshloop.plugins.patchouli"
 TABLE = {
     "dsh-loop-dock": "dshloop.plugins.loop_dock:LoopDock",
     "dsh-loop-dock/headless-driver": "dshloop.plugins.headless_driver:HeadlessDriver",
+    "dsh-patchouli": f"{_PATCHOULI}.memory_service:PatchouliService",
+    "dsh-patchouli/storage": f"{_PATCHOULI}.storage:PatchouliStorage",
+    "dsh-patchouli/cursor-store": f"{_PATCHOULI}.cursors:PatchouliCursors",
+    "dsh-patchouli-agent-loop": f"{_PATCHOULI}.agent_loop:AgentLoop",
+    "dsh-patchouli-artifact-ingestor": f"{_PATCHOULI}.artifact_ingestor:ArtifactIngestor",
+    "dsh-patchouli-session-indexer": f"{_PATCHOULI}.session_indexer:SessionIndexer",
+    "dsh-patchouli-workspace-indexer": f"{_PATCHOULI}.workspace_indexer:WorkspaceIndexer",
     "dshloop/prompt": "dshloop.plugins.prompt:Prompt",
 }
 """The name of a row -> the class that runs it."""

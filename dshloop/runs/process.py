@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ from dshloop.paths import Places
 from dshloop.plugins import find_plugin
 from dshloop.plugins.headless_driver import PROVIDERS
 from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
+from dshloop.plugins.memory_place import SERVICE as MEMORY
+from dshloop.runs.memory import memory_place
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.profile_loops import ProfileLoops
 from dshloop.runs.stored import StoredSessions
@@ -79,6 +82,7 @@ async def start_process(
     host.provide(SESSIONS, sessions)
     if providers is not None:
         host.provide(PROVIDERS, providers)
+    host.provide(MEMORY, memory_place(places, sessions.clock, os.environ))
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))
     tree = Tree(host, rows.rows, find_plugin)
     await tree.start()
