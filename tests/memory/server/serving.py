@@ -93,7 +93,7 @@ class Served:
     def kill(self) -> None:
         """End it as a crash does."""
         self.process.kill()
-        self.process.wait(SECONDS)
+        self.process.communicate(timeout=SECONDS)
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
         """Ask it to end; give the exit code and what else was printed."""
@@ -132,7 +132,6 @@ def served(data: Path, *words: str, **variables: str) -> Iterator[Served]:
     finally:
         if one.process.poll() is None:
             one.kill()
-        one.process.communicate(timeout=SECONDS)
 
 
 def observation(session: str, prompt: str, **more: Any) -> dict[str, Any]:
