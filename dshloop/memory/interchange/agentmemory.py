@@ -36,9 +36,21 @@ VERSION = "0.9.29"
 LIMITS = {"sessions": 10_000, "memories": 50_000, "observations": 500_000}
 """So many its import takes; of observations no more than 5,000 a session."""
 Rows = Callable[[Filters | None], Iterator[Record]]
+LESSON = "lesson"
+"""What lessons are called as documents (memory/server keeps them so)."""
 _IN_A_SESSION = 5_000
 _KEYS = ("sessions", "observations", "memories")
-_KNOWN = {*_KEYS, "summaries", "version", "exportedAt", "pagination", "total", "offset", "limit"}
+_KNOWN = {
+    *_KEYS,
+    "lessons",
+    "summaries",
+    "version",
+    "exportedAt",
+    "pagination",
+    "total",
+    "offset",
+    "limit",
+}
 
 
 # --- writing -----------------------------------------------------------------------------------
@@ -48,22 +60,32 @@ def write(rows: Rows, where: Filters | None, report: Report, now: float) -> Iter
     """Give the text of an export, one row a line; sessions and their observations in order."""
     head = {"version": VERSION, "exportedAt": iso_time(now)}
     yield f"{json_text(head)[:-1]},\n".encode()
-    yield from _array("sessions", _sessions(rows, where, report))
+    lessons: list[Any] = []
+    yield from _array("sessions", _sessions(rows, where, report, lessons))
     yield b",\n"
     yield from _observations(rows, where, report)
     yield b",\n"
     yield from _array("memories", _memories(rows, where, report))
     yield b",\n"
     yield from _array("summaries", _summaries(rows, where))
+    if lessons:
+        yield b",\n"
+        yield from _array("lessons", lessons)
     yield b"}\n"
     _warn(report)
 
 
-def _sessions(rows: Rows, where: Filters | None, report: Report) -> Iterator[dict[str, Any]]:
+def _sessions(
+    rows: Rows, where: Filters | None, report: Report, lessons: list[Any]
+) -> Iterator[dict[str, Any]]:
+    """Give the sessions, and gather the lessons, which come with the same records."""
     for record in rows(where):
         if isinstance(record, Session):
             report.outcomes["exported", "session"] += 1
             yield session_row(record, whole=True)
+        elif isinstance(record, Document) and record.of == LESSON:
+            report.outcomes["exported", "document"] += 1
+            lessons.append(record.value)
         elif isinstance(record, Document):
             report.lose(f"a {record.of} has no place in the shape of agentmemory", record.key)
 
@@ -141,20 +163,21 @@ def _warn(report: Report) -> None:
 
 
 def read(file: BinaryIO, report: Report) -> Iterator[Item]:
-    """Give the records of an export: sessions, then observations, then memories.
+    """Give the records of an export: sessions, then observations, memories and lessons.
 
     The file is gone through once for each, since its keys may come in any order. Raises
     IMPORT_INVALID for what is no export.
     """
-    now = time.time()
     seen = _Seen(report)
     for piece in _pieces(file, report):
         seen.note(piece)
     seen.check()
+    now = seen.exported_at
     for key, items in (
         ("sessions", seen.session),
         ("observations", seen.observations),
         ("memories", seen.memory),
+        ("lessons", seen.lesson),
     ):
         for piece in _pieces(file, None):
             if piece.key == key:
@@ -185,6 +208,12 @@ class _Seen:
                 self._report.lose(f"sessions have no {name} here", fields.text(value, "id"))
         elif piece.key not in _KNOWN and piece.value not in (None, [], {}):
             self._report.lose(f"{piece.key} have no place here", str(piece.at))
+
+    @property
+    def exported_at(self) -> float:
+        """When the export was made: the time of rows that tell none."""
+        at = fields.moment(self._answer, "exportedAt")
+        return time.time() if at is None else at
 
     def check(self) -> None:
         """Raise IMPORT_INVALID when this is no export."""
@@ -223,6 +252,18 @@ class _Seen:
         """Make a memory."""
         row = piece.value
         yield _item(lambda: memory_of(row, now), _place(row, f"memories[{piece.at}]"))
+
+    def lesson(self, piece: Piece, now: float) -> Iterator[Item]:
+        """Make the document of a lesson."""
+        yield _item(lambda: _lesson(piece.value, now), _place(piece.value, f"lessons[{piece.at}]"))
+
+
+def _lesson(row: Any, now: float) -> Document:
+    if not isinstance(row, Mapping):
+        raise RowError("it is no object")
+    fields.required(row, "content")
+    at = fields.moment(row, "updatedAt") or fields.moment(row, "createdAt")
+    return Document(LESSON, fields.required(row, "id"), dict(row), now if at is None else at)
 
 
 def _pieces(file: BinaryIO, report: Report | None) -> Iterator[Piece]:

@@ -13,7 +13,7 @@ from dshloop.memory.interchange import sources
 from dshloop.memory.interchange.carrying import carry
 from dshloop.memory.interchange.report import Item, Report
 from dshloop.memory.interchange.untimed import Untimed
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 
 NOW = 2_000_000_000.0
 

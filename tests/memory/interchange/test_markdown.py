@@ -11,7 +11,7 @@ from dshloop.memory.interchange import sources
 from dshloop.memory.interchange.markdown import memory_of, split
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.interchange.untimed import Untimed
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.interchange.steps import carried, faulty, kept, store  # noqa: F401
 
 NOTE = """\

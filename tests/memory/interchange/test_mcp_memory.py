@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dshloop.memory.interchange import sources
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.interchange.steps import carried, read, store  # noqa: F401
 
 GRAPH = """\

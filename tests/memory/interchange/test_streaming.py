@@ -17,7 +17,7 @@ from dshloop.memory.interchange import jsonl, sources
 from dshloop.memory.interchange.carrying import carry
 from dshloop.memory.interchange.exporting import exported, write_file
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 folder = Path(sys.argv[1])
 store = SqliteStore(folder / "memory.db")
 def used():
