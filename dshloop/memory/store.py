@@ -320,6 +320,15 @@ class MemoryStore(Protocol):
 
 
 @runtime_checkable
+class Gathering(Protocol):
+    """A store that can make several changes durable at once."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make all changes within it durable at its end, or none when it raises; each stays a
+        change of its own for `undo`."""
+
+
+@runtime_checkable
 class DocumentStore(Protocol):
     """What a store may offer besides: JSON values by kind and key, for what a peer's contract has
     and entries have no place for (lessons, links to commits, relations).

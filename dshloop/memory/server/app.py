@@ -24,7 +24,7 @@ from dshloop.errors import DshloopError, StoreBusyError, UsageError
 from dshloop.memory.server import access
 from dshloop.memory.server.bodies import Bodies, Body, parsed
 from dshloop.memory.server.calls import Answer, Call, CallRefusedError, encoded
-from dshloop.memory.server.lanes import Lane, Lanes
+from dshloop.memory.server.lanes import READ, STREAM, Lane, Lanes
 from dshloop.memory.server.routes import BASE, ROUTES, Mapped
 from dshloop.memory.server.state import State
 from dshloop.memory.store import MemoryStore
@@ -130,17 +130,31 @@ class Server:
         def work(store: MemoryStore) -> Done:
             return self._done(mapped, request, body.data, store)
 
-        lane = await self._lanes.take(mapped.lane)
-        streamed = False
+        try:
+            if mapped.lane == STREAM:
+                return await self._on_streamer(work)
+            if mapped.lane == READ:
+                done = await self._lanes.read(work)
+            elif mapped.imports:
+                done = await self._lanes.write_alone(work)
+            else:
+                done = await self._lanes.write(work, _has_failed)
+        except Exception as fault:  # the store can't be opened
+            done = self._fault(mapped, fault)
+        return _response(done)
+
+    async def _on_streamer(self, work: Callable[[MemoryStore], Done]) -> Response:
+        lane = await self._lanes.take(STREAM)
+        lent = False
         try:
             done = await lane.do(work)
             if done.rest is None:
-                return Response(done.part, done.status, media_type=_type_of(done.part))
-            streamed = True
-            return _Streamed(done, lane, lambda: self._lanes.give(mapped.lane, lane))
+                return _response(done)
+            lent = True
+            return _Streamed(done, lane, lambda: self._lanes.give(STREAM, lane))
         finally:
-            if not streamed:
-                self._lanes.give(mapped.lane, lane)
+            if not lent:
+                self._lanes.give(STREAM, lane)
 
     def _done(self, mapped: Mapped, request: Request, data: bytes, store: MemoryStore) -> Done:
         """Run an endpoint, on a lane's thread."""
@@ -149,15 +163,19 @@ class Server:
             return _done(answer)
         except CallRefusedError as refusal:
             return _refused(refusal.status, refusal.text)
-        except StoreBusyError as error:
-            return _refused(503, error.message)
-        except UsageError as error:
-            return _refused(400, error.message)
         except Exception as fault:
-            number = self.state.new_id("err").rpartition("_")[2]
-            said = fault.message if isinstance(fault, DshloopError) else type(fault).__name__
-            self._log(f"500 {mapped.method} {mapped.path} {number} {type(fault).__name__}: {fault}")
-            return Done(500, encoded({"error": said, "error_id": number}).encode())
+            return self._fault(mapped, fault)
+
+    def _fault(self, mapped: Mapped, fault: Exception) -> Done:
+        """Answer what nobody foresaw, and what the store refuses."""
+        if isinstance(fault, UsageError):
+            return _refused(400, fault.message)
+        if isinstance(fault, StoreBusyError):
+            return _refused(503, fault.message)
+        number = self.state.new_id("err").rpartition("_")[2]
+        said = fault.message if isinstance(fault, DshloopError) else type(fault).__name__
+        self._log(f"500 {mapped.method} {mapped.path} {number} {type(fault).__name__}: {fault}")
+        return Done(500, encoded({"error": said, "error_id": number}).encode())
 
     def _call(self, request: Request, data: bytes) -> Call:
         scope = request.scope
@@ -254,8 +272,12 @@ def _json(status: int, value: Any) -> Response:
     return Response(encoded(value).encode(), status, media_type="application/json")
 
 
-def _type_of(part: bytes) -> str | None:
-    return "application/json" if part else None
+def _response(done: Done) -> Response:
+    return Response(done.part, done.status, media_type="application/json" if done.part else None)
+
+
+def _has_failed(done: Done) -> bool:
+    return done.status >= 500
 
 
 async def _without_body(request: Request, fault: Exception) -> Response:

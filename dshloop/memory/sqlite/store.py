@@ -218,6 +218,12 @@ class SqliteStore:
             finally:
                 self._batch = None
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make all changes within it one transaction; each stays a change of its own."""
+        with self._database.writing():
+            yield
+
     def put(
         self, records: Iterable[Record], *, on_conflict: str = SKIP, dry_run: bool = False
     ) -> Iterator[Put]:
