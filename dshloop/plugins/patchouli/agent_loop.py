@@ -6,29 +6,23 @@ It stores nothing, ranks nothing and writes no prompts.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from dshloop.host.abort import AbortSignal
 from dshloop.host.mount import Mount
-from dshloop.llm.messages import Message
 from dshloop.lossless_json import NotLossless, snapshot
+from dshloop.plugins.memory_place import SERVICE as PLACE
+from dshloop.plugins.memory_place import MemoryPlace
 from dshloop.plugins.patchouli import observed, points
 from dshloop.plugins.patchouli.durable import SERVICE as PERSISTENCE
 from dshloop.plugins.patchouli.loop_config import LoopConfig, read_loop_config
 from dshloop.plugins.patchouli.model_tools import retrieve_tool, update_tool
 from dshloop.plugins.patchouli.points import Request, Seen
 from dshloop.plugins.patchouli.queues import Queues
-from dshloop.plugins.patchouli.recall import (
-    PLUGIN,
-    Injected,
-    capped,
-    checked,
-    recall_message,
-    results_of,
-)
+from dshloop.plugins.patchouli.recall import PLUGIN
+from dshloop.plugins.patchouli.recalling import Recalls
 from dshloop.plugins.patchouli.service import SERVICE, MemoryService
-from dshloop.plugins.patchouli.signals import reason_of
+from dshloop.plugins.patchouli.turn_capture import TurnCapture
 from dshloop.plugins.patchouli.turn_delivery import FAILED, TurnDelivery
 
 if TYPE_CHECKING:
@@ -38,8 +32,6 @@ if TYPE_CHECKING:
 
 Following = Callable[[], Awaitable[Any]]
 NOT_LOSSLESS = "agent-loop observation must be lossless JSON"
-_flushing: ContextVar[str | None] = ContextVar("flushing", default=None)
-"""The session that this task has flushed for a turn end: its own listener must not wait for it."""
 
 
 class AgentLoop:
@@ -65,18 +57,18 @@ class Adapter:
         self._memory: MemoryService = host.service(SERVICE)
         self._lifetime = AbortSignal()
         self._queues = Queues(self._lifetime, lambda error: self._warn(f"patchouli: {error}"))
-        self._injected: dict[str, Injected] = {}
+        self._recalls = Recalls(self._memory, config, self._warn)
         self._skipped: set[str] = set()
-        self._persistence = host.service(PERSISTENCE)
-        place = host.service("memoryPlace")
-        self._turns = TurnDelivery(
+        place: MemoryPlace | None = host.service(PLACE)
+        self._delivery = TurnDelivery(
             self._memory,
             self._lifetime,
             self._warn,
             outboxes=None if place is None else place.outbox,
-            persistence=self._persistence,
+            persistence=host.service(PERSISTENCE),
             thinning=config.thinning,
         )
+        self._turns = TurnCapture(self._delivery, host.host.hooks, self._lifetime, self._warn)
 
     @property
     def _patience(self) -> float | None:
@@ -102,7 +94,7 @@ class Adapter:
                 on(event, listener)
         if store:
             on("session/flush", self.flush)
-        on("session/disposed", lambda session: self._injected.pop(session.header.id, None))
+        on("session/disposed", lambda session: self._recalls.forget(session.header.id))
         if "retrieve" in self._config.tools:
             self._host.tool(retrieve_tool(self._memory))
         if "update" in self._config.tools:
@@ -111,7 +103,7 @@ class Adapter:
     def start(self) -> None:
         """Deliver what earlier processes left."""
         if "turnEnd" in self._config.store:
-            self._queues.aside(self._turns.keep_trying())
+            self._queues.aside(self._delivery.keep_trying())
 
     async def dispose(self) -> None:
         """Take nothing more, and wait for what runs, as long as memory may hold things up."""
@@ -119,7 +111,7 @@ class Adapter:
         left = await self._queues.drain(self._patience)
         if left:
             self._warn(f"memory was busy for too long: {left} of its calls were left behind")
-        self._turns.close()
+        self._delivery.close()
 
     # --- retrieving ----------------------------------------------------------------------------
 
@@ -131,7 +123,9 @@ class Adapter:
             self._queues.aside(self._start_recalled(agent, request))
 
     async def _start_recalled(self, agent: Agent, request: Request) -> None:
-        message = await self._recall(points.SESSION_START, agent, request, self._lifetime)
+        message = await self._recalls.message(
+            points.SESSION_START, agent.id, request, self._lifetime
+        )
         if message is not None and not self._lifetime.aborted:
             agent.inject(message)
 
@@ -147,7 +141,7 @@ class Adapter:
             points.PRE_STEP, agent, extra={"turn": turn, "step": step},
             turn=turn, step=step, messages=messages,
         )  # fmt: skip
-        message = await self._recall(points.PRE_STEP, agent, request, signal, turn)
+        message = await self._recalls.message(points.PRE_STEP, agent.id, request, signal, turn)
         if message is None or (self._config.first_step_only and step > 1):
             return decision
         return {**decision, "messages": [*messages, message]}
@@ -159,8 +153,8 @@ class Adapter:
         request = self._request(
             points.TURN_STOPPING, agent, events, extra={"turn": turn}, turn=turn
         )
-        message = await self._recall(
-            points.TURN_STOPPING, agent, request, event.get("signal"), turn
+        message = await self._recalls.message(
+            points.TURN_STOPPING, agent.id, request, event.get("signal"), turn
         )
         if message is not None:
             agent.inject(message)
@@ -181,45 +175,13 @@ class Adapter:
             decision=dict(decision),
         )
         turn = getattr(execution, "turn", None)
-        message = await self._recall(points.POST_EXECUTE, agent, request, execution.signal, turn)
+        message = await self._recalls.message(
+            points.POST_EXECUTE, agent.id, request, execution.signal, turn
+        )
         if message is None:
             return decision
         contexts = [*(decision.get("additionalContexts") or ()), message]
         return {**decision, "additionalContexts": contexts}
-
-    async def _recall(
-        self,
-        point: str,
-        agent: Agent,
-        request: Request | None,
-        signal: AbortSignal | None,
-        turn: Any = None,
-    ) -> Message | None:
-        """Ask memory; give the message of what it knows and this turn has not seen yet.
-
-        Raises the reason of a signal that is aborted meanwhile; all else is a warning.
-        """
-        if request is None:
-            return None
-        try:
-            outcomes = checked(await self._memory.retrieve(request, signal=signal))
-        except Exception as error:
-            if signal is not None and signal.aborted:
-                raise reason_of(signal) from None
-            self._warn(f"patchouli retrieve at {point} failed: {error}")
-            return None
-        for outcome in outcomes:
-            if not outcome["ok"]:
-                name, said = outcome["pluginId"], outcome["error"]
-                self._warn(f'patchouli retrieve failed for memory plugin "{name}": {said}')
-        results = results_of(outcomes)
-        if not self._config.repeat_recall:
-            known = self._injected.setdefault(agent.id, Injected())
-            if turn is not None:
-                known.turn(turn)
-            results = known.news(results)
-        results = capped(point, results, self._config.recall_limit)
-        return recall_message(point, results) if results else None
 
     # --- storing -------------------------------------------------------------------------------
 
@@ -265,47 +227,18 @@ class Adapter:
         except NotLossless as fault:
             self._warn(FAILED.format(self._said(fault)))
             return
-        self._queues.add(session_id, lambda: self._capture(session, event, shown))
+        self._queues.add(session_id, lambda: self._turns.capture(session, event, shown))
 
     async def flush(self, session: Session) -> None:
         """Have a flush wait for what the session has queued, as long as memory may hold it up."""
         session_id = session.header.id
-        if _flushing.get() == session_id:
+        if self._turns.flushes(session_id):
             return
         if not await self._queues.settled(session_id, self._patience):
             limit = self._config.flush_timeout_ms
             self._warn(
                 f"memory held up session {session_id} for {limit:g} ms; the rest goes on beside it"
             )
-
-    async def _capture(
-        self, session: Session, event: Mapping[str, Any], agent: dict[str, Any]
-    ) -> None:
-        try:
-            await self._captured(session, event, agent)
-        except Exception as error:
-            self._warn(FAILED.format(str(error) or type(error).__name__))
-
-    async def _captured(
-        self, session: Session, event: Mapping[str, Any], agent: dict[str, Any]
-    ) -> None:
-        places = _places(session, event, agent)
-        kept = self._persistence is not None or places[-1]["log"] is not None
-        header = session.header.raw
-        plugins = await self._turns.admit(header, event, places) if kept else []
-        flushing = _flushing.set(session.header.id)
-        try:
-            await self._host.host.hooks.parallel("session/flush", session)
-            session.flush()
-        finally:
-            _flushing.reset(flushing)
-        if self._lifetime.aborted:
-            return
-        if kept:
-            await self._turns.deliver(plugins, places[-1])
-            return
-        turn = points.stored_turn(session.events, event["data"]["turn"], event["seq"])
-        await self._turns.deliver_request(points.turn_end(agent, header, turn))
 
     def _store(
         self, point: str, agent: Agent, extra: Mapping[str, Any] | None = None, **more: Any
@@ -320,7 +253,7 @@ class Adapter:
         except Exception as error:
             self._warn(f"patchouli update at {point} failed: {error}")
             return
-        self._turns.told(outcomes)
+        self._delivery.told(outcomes)
 
     # --- both ----------------------------------------------------------------------------------
 
@@ -359,34 +292,3 @@ class Adapter:
 
 def _is_aborted(signal: AbortSignal | None) -> bool:
     return signal is not None and signal.aborted
-
-
-def _places(
-    session: Session, end: Mapping[str, Any], agent: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Say where the turns of a session stand up to the one that ends with ``end``.
-
-    Raises ValueError when that one has no start in the live log.
-    """
-    path = getattr(session, "path", None)
-    starts: dict[Any, int] = {}
-    places = []
-    for event in session.events[: end["seq"] + 1]:
-        turn = event["data"].get("turn") if isinstance(event["data"], Mapping) else None
-        if event["type"] == "turn/start":
-            starts[turn] = event["seq"]
-        elif event["type"] == "turn/end" and turn in starts:
-            places.append(
-                {
-                    "session": session.header.id,
-                    "log": None if path is None else str(path),
-                    "turn": turn,
-                    "start": starts[turn],
-                    "end": event["seq"],
-                    "agent": agent,
-                }
-            )
-    if not places or places[-1]["end"] != end["seq"]:
-        turn = end["data"]["turn"]
-        raise ValueError(f"session has no matching turn/start for turn {turn}")
-    return places

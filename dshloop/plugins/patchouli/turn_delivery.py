@@ -56,13 +56,18 @@ class TurnDelivery:
         persistence: Persistence | None = None,
         thinning: Thinning = Thinning(),  # noqa: B008 - it never changes
         clock: Callable[[], float] = time.time,
-        policy: Policy = POLICY,
+        policy: Policy | None = None,
     ) -> None:
         self._memory, self._lifetime, self._warn = memory, lifetime, warn
         self._folder, self._persistence = outboxes, persistence
-        self._thinning, self._clock, self._policy = thinning, clock, policy
+        self._thinning, self._clock, self._policy = thinning, clock, policy or POLICY
         self._open: dict[str, Outbox] = {}
+        self._draining: dict[tuple[str, str], asyncio.Lock] = {}
         self._wake = asyncio.Event()
+
+    def reads(self, place: Place) -> bool:
+        """Whether a session's turns can be read back from somewhere."""
+        return self._persistence is not None or place["log"] is not None
 
     # --- putting in ----------------------------------------------------------------------------
 
@@ -117,6 +122,11 @@ class TurnDelivery:
                 await self._send(request, {plugin})
 
     async def _drain_session(self, outbox: Outbox, plugin: str, session: str) -> None:
+        """Deliver what is due of a session; one at a time, here and among processes."""
+        async with self._draining.setdefault((plugin, session), asyncio.Lock()):
+            await self._drain_claimed(outbox, plugin, session)
+
+    async def _drain_claimed(self, outbox: Outbox, plugin: str, session: str) -> None:
         if not await asyncio.to_thread(outbox.claim, session):
             self._wake.set()
             return

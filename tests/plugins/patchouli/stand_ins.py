@@ -23,9 +23,7 @@ from dshloop.plugins.patchouli.service import SERVICE, MemoryService
 from dshloop.sessions.session import MemoryLog
 
 EVERYTHING = {
-    "retrieve": dict.fromkeys(
-        ("sessionStart", "preStep", "turnStopping", "toolPostExecute"), True
-    ),
+    "retrieve": dict.fromkeys(("sessionStart", "preStep", "turnStopping", "toolPostExecute"), True),
     "store": dict.fromkeys(
         ("agentCreated", "agentDisposed", "requestError", "agentError", "turnEnd", "toolResult"),
         True,
