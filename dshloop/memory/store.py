@@ -193,8 +193,8 @@ class Stats(NamedTuple):
         return {**self._asdict(), "projects": dict(self.projects), "types": dict(self.types)}
 
 
-class MemoryStore(Protocol):
-    """A place that keeps entries. What a write returned survives a crash and is found.
+class MemoryReader(Protocol):
+    """What can be asked of a place that keeps entries without changing anything.
 
     Entries are named by their id or by an unambiguous beginning of it, with or without ``mem_``
     or ``obs_``: MEMORY_NOT_FOUND when there is none, AMBIGUOUS_ID when there are several.
@@ -203,38 +203,6 @@ class MemoryStore(Protocol):
     @property
     def name(self) -> str:
         """The name that ``--store`` takes."""
-
-    def remember(
-        self, new: NewMemory, *, allow_secrets: bool = False, renew: bool = False
-    ) -> Remembered:
-        """Keep a memory; count it when the same text is there, supersede what it is nearly equal
-        to (same project and agent; never where a number, name or identifier differs).
-
-        ``renew`` makes the same text a new version of what is there instead of counting it."""
-
-    def edit(
-        self,
-        id: str,  # noqa: A002
-        *,
-        content: str | None = None,
-        title: str | None = None,
-        type: str | None = None,  # noqa: A002
-        concepts: Sequence[str] | None = None,
-        files: Sequence[str] | None = None,
-        strength: float | None = None,
-        allow_secrets: bool = False,
-    ) -> Remembered:
-        """Store a new version of a memory; None keeps what the old one says."""
-
-    def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
-        """Keep an observation and make or touch its session; a repeat within five minutes is
-        counted instead."""
-
-    def start_session(self, new: NewSession) -> Session:
-        """Begin a session, or make a known one active again, keeping what it has."""
-
-    def end_session(self, id: str) -> Session | None:  # noqa: A002
-        """Mark a session as completed; None when there is no such session."""
 
     def get_session(self, id: str) -> Session | None:  # noqa: A002
         """Give a session by its whole id."""
@@ -285,6 +253,52 @@ class MemoryStore(Protocol):
     def history(self, id: str) -> Sequence[Memory]:  # noqa: A002
         """Give every version of a memory, the oldest first."""
 
+    def around(self, id: str, *, before: int, after: int) -> Sequence[Entry]:  # noqa: A002
+        """Give an entry with its neighbours of the same session (else of the same project and
+        agent), in order of time."""
+
+    def stats(self) -> Stats:
+        """Count what is stored."""
+
+    def close(self) -> None:
+        """Let go of files and connections; closing twice is fine."""
+
+
+class MemoryStore(MemoryReader, Protocol):
+    """A place that keeps entries. What a write returned survives a crash and is found."""
+
+    def remember(
+        self, new: NewMemory, *, allow_secrets: bool = False, renew: bool = False
+    ) -> Remembered:
+        """Keep a memory; count it when the same text is there, supersede what it is nearly equal
+        to (same project and agent; never where a number, name or identifier differs).
+
+        ``renew`` makes the same text a new version of what is there instead of counting it."""
+
+    def edit(
+        self,
+        id: str,  # noqa: A002
+        *,
+        content: str | None = None,
+        title: str | None = None,
+        type: str | None = None,  # noqa: A002
+        concepts: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        strength: float | None = None,
+        allow_secrets: bool = False,
+    ) -> Remembered:
+        """Store a new version of a memory; None keeps what the old one says."""
+
+    def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
+        """Keep an observation and make or touch its session; a repeat within five minutes is
+        counted instead."""
+
+    def start_session(self, new: NewSession) -> Session:
+        """Begin a session, or make a known one active again, keeping what it has."""
+
+    def end_session(self, id: str) -> Session | None:  # noqa: A002
+        """Mark a session as completed; None when there is no such session."""
+
     def forget(
         self,
         ids: Sequence[str] = (),
@@ -307,16 +321,6 @@ class MemoryStore(Protocol):
 
     def undo(self) -> Undone:
         """Take back the last change (remember, edit, forget, restore); NOTHING_TO_UNDO."""
-
-    def around(self, id: str, *, before: int, after: int) -> Sequence[Entry]:  # noqa: A002
-        """Give an entry with its neighbours of the same session (else of the same project and
-        agent), in order of time."""
-
-    def stats(self) -> Stats:
-        """Count what is stored."""
-
-    def close(self) -> None:
-        """Let go of files and connections; closing twice is fine."""
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
 from dshloop.memory.entries import Entry
 from dshloop.memory.moments import looks_like_date, read_moment
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import Filters, MemoryReader
 
 _ID = re.compile(r"(?:mem|obs)_[0-9a-f]+|[0-9a-f]{8,32}")
 
@@ -27,7 +27,7 @@ class Placed(NamedTuple):
 
 
 def timeline(
-    store: MemoryStore,
+    store: MemoryReader,
     anchor: str,
     where: Filters,
     *,
@@ -50,7 +50,7 @@ def timeline(
 
 
 def _around_moment(
-    store: MemoryStore, moment: float, where: Filters, before: int, after: int
+    store: MemoryReader, moment: float, where: Filters, before: int, after: int
 ) -> tuple[Placed, ...]:
     until = moment if where.until is None else min(moment, where.until)
     since = moment if where.since is None else max(moment, where.since)
@@ -61,7 +61,7 @@ def _around_moment(
     return _placed([*reversed(earlier), *later], len(earlier))
 
 
-def _anchor(store: MemoryStore, anchor: str, where: Filters) -> Entry:
+def _anchor(store: MemoryReader, anchor: str, where: Filters) -> Entry:
     if _ID.fullmatch(anchor.strip()):
         try:
             return store.get(anchor.strip())

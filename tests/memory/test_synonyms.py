@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.synonyms import synonyms
 
 

@@ -15,7 +15,7 @@ from dshloop.cli.memory.common import (
     filters,
     module_app,
     number,
-    opened,
+    opened_to_read,
 )
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, MemoryNotFoundError
@@ -25,7 +25,7 @@ from dshloop.terminal import one_line
 if TYPE_CHECKING:
     from dshloop.memory.bench import Bench, Compared
     from dshloop.memory.bench_file import Question
-    from dshloop.memory.store import MemoryStore
+    from dshloop.memory.store import MemoryReader
 
 app = module_app()
 
@@ -69,7 +69,7 @@ def bench(
     questions = read_questions(file_text(invoked, file), file)
     earlier = None if baseline is None else read_baseline(file_text(invoked, baseline), baseline)
     where = filters(ctx, KINDS)
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         unknown = _unknown(store, questions)
         with invoked.progress(f"Asking {len(questions)} questions …"):
             found = run(store, questions, where, min_score=min_score, semantic=semantic)
@@ -85,7 +85,7 @@ def bench(
     return Result(data, _view(found, change, missed), warnings=unknown, exit_code=code)
 
 
-def _unknown(store: MemoryStore, questions: Sequence[Question]) -> list[Caution]:
+def _unknown(store: MemoryReader, questions: Sequence[Question]) -> list[Caution]:
     """Tell the expected ids that name nothing: such a question can't be answered."""
     from dshloop.memory.bench import named_ids
 

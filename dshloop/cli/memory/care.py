@@ -67,7 +67,7 @@ def reindex(
         for step in make(database):
             done = step.total
     if semantic:
-        from dshloop.memory.sqlite import SqliteStore
+        from dshloop.memory.sqlite.store import SqliteStore
 
         with opened(ctx) as store, run.progress("Making vectors …"):
             assert isinstance(store, SqliteStore)
@@ -141,8 +141,8 @@ def _file(ctx: typer.Context, file: str) -> Path:
 @contextmanager
 def _database(ctx: typer.Context) -> Iterator[Database]:
     """Lend the file of the store that is meant, which must be an embedded one."""
-    from dshloop.memory.sqlite import SqliteStore
     from dshloop.memory.sqlite.database import Database
+    from dshloop.memory.sqlite.store import SqliteStore
     from dshloop.result import Caution
 
     run = invocation(ctx)

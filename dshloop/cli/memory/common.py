@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dshloop.config import Config
     from dshloop.memory.embedding import Embedder
     from dshloop.memory.moments import Moment
-    from dshloop.memory.store import Filters, MemoryStore
+    from dshloop.memory.store import Filters, MemoryReader, MemoryStore
 
 FORMATS = ("text", "json", "jsonl", "md")
 _KEPT = "dshloop.memory"
@@ -231,6 +231,20 @@ def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
 
 
 @contextmanager
+def opened_to_read(ctx: typer.Context) -> Iterator[MemoryReader]:
+    """Lend what reads the store that is meant; no code that writes is loaded."""
+    from dshloop.memory.stores import open_reader
+
+    run = invocation(ctx)
+    name, options = _opening(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
+    reader = open_reader(name, **options, readonly="readonly" in given(ctx))
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+@contextmanager
 def opened_as(
     ctx: typer.Context, name: str | None, *, readonly: bool = False
 ) -> Iterator[MemoryStore]:
@@ -250,20 +264,26 @@ def opener(
     """Give what opens the store that is meant, for reading only when it is told True."""
     from dshloop.memory.stores import open_store
 
+    named, options = _opening(ctx, notice, name)
+    return lambda readonly: open_store(named, **options, readonly=readonly)
+
+
+def _opening(
+    ctx: typer.Context, notice: Callable[[str], None], name: str | None = None
+) -> tuple[str | None, dict[str, Any]]:
+    """Give the name of the store that is meant, and how it is to be opened."""
     run, asked = invocation(ctx), given(ctx)
     config, places = run.config, run.places
     named = name or asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
-    return lambda readonly: open_store(
-        named or config.get("memory.store"),
-        database=places.memory_db,
-        place=lambda path: absolute(path, run.env.cwd, run.env.variables),
-        clock=run.env.clock,
-        readonly=readonly,
-        notice=notice,
-        embedder=lambda: _embedder(run, config),
-        semantic=bool(config.get("memory.semantic")),
-        synonyms=places.config / "synonyms.txt",
-    )
+    return named or config.get("memory.store"), {
+        "database": places.memory_db,
+        "place": lambda path: absolute(path, run.env.cwd, run.env.variables),
+        "clock": run.env.clock,
+        "notice": notice,
+        "embedder": lambda: _embedder(run, config),
+        "semantic": bool(config.get("memory.semantic")),
+        "synonyms": places.config / "synonyms.txt",
+    }
 
 
 def _embedder(run: Invocation, config: Config) -> Embedder:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dshloop.memory.entries import Entry
-    from dshloop.memory.store import MemoryStore
+    from dshloop.memory.store import MemoryReader
 
 NEWEST = 50
 _LOOKED_AT = 300  # newest entries whose labels are offered
@@ -150,9 +150,9 @@ def _fitting(rows: Iterable[tuple[str, str]], incomplete: str) -> Offered:
 
 
 @contextmanager
-def _store(ctx: Any) -> Iterator[MemoryStore]:
+def _store(ctx: Any) -> Iterator[MemoryReader]:
     """Lend the store that the words so far mean."""
-    from dshloop.cli.memory.common import opened
+    from dshloop.cli.memory.common import opened_to_read
 
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         yield store

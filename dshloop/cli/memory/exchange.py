@@ -267,7 +267,7 @@ def migrate(
             now=run.env.clock(),
             told=_telling(tell, "Migrating"),
         )
-    return _answer(report, dry_run=dry_run, more={"from": source, "to": target})
+    return _answer(run, report, dry_run=dry_run, more={"from": source, "to": target})
 
 
 def _carried(
@@ -295,7 +295,7 @@ def _carried(
             now=run.env.clock(),
             told=_telling(tell, doing),
         )
-    return _answer(report, dry_run=dry_run, more=more)
+    return _answer(run, report, dry_run=dry_run, more=more)
 
 
 def _telling(tell: Callable[[str], None], doing: str) -> Callable[[int], None]:
@@ -321,6 +321,8 @@ def _spooled(run: Invocation) -> Iterator[BinaryIO]:
     import shutil
     from tempfile import TemporaryFile
 
+    if run.env.stdin_tty:
+        raise UsageError("- reads standard input, which is a terminal", hint="Name a file.")
     with TemporaryFile() as file:
         buffer = getattr(run.env.stdin, "buffer", None)
         if buffer is None:
@@ -331,7 +333,9 @@ def _spooled(run: Invocation) -> Iterator[BinaryIO]:
         yield file
 
 
-def _answer(report: Report, *, dry_run: bool, more: dict[str, Any]) -> Result[dict[str, Any]]:
+def _answer(
+    run: Invocation, report: Report, *, dry_run: bool, more: dict[str, Any]
+) -> Result[dict[str, Any]]:
     data = {**more, "dry_run": dry_run, **report.as_json(), "notes": report.notes}
     would = "would be " if dry_run else ""
     lines = [
@@ -344,7 +348,11 @@ def _answer(report: Report, *, dry_run: bool, more: dict[str, Any]) -> Result[di
     failed = bool(report.lost) and not (report.changed or report.total("same"))
     nothing = failed and not (report.total("kept") or report.total("forgotten"))
     code = ExitCode.FAILED if nothing else ExitCode.DONE
-    return Result(data, "\n".join(lines), warnings=_cautions(report), exit_code=code)
+    notices = []
+    if report.total("added") and not dry_run and run.config.get("memory.semantic"):
+        notices.append("recall by meaning needs: dshloop memory reindex --semantic")
+    view = "\n".join(lines)
+    return Result(data, view, notices=notices, warnings=_cautions(report), exit_code=code)
 
 
 def _cautions(report: Report, *, secrets: bool = False) -> list[Caution]:

@@ -16,7 +16,7 @@ from dshloop.cli.memory.common import (
     Semantic,
     filters,
     module_app,
-    opened,
+    opened_to_read,
 )
 from dshloop.cli.memory.view import Form, entries_view, hits_view, listed
 from dshloop.errors import ExitCode, UsageError
@@ -57,7 +57,7 @@ def recall(
     where = filters(ctx, KINDS)
     if count:
         limit, offset = MOST, 0
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         hits = store.recall(
             " ".join(query),
             where,
@@ -124,7 +124,7 @@ def newest(
 ) -> Result[Any]:
     """Give the entries of some kinds that pass the filters, newest first, or their number."""
     where = filters(ctx, kinds, old=old)
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         if count:
             total = store.count(where)
             return Result({"count": total}, str(total))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dshloop.cli.memory.common import Id, ReadVerb, ShowVerb, module_app, opened
+from dshloop.cli.memory.common import Id, ReadVerb, ShowVerb, module_app, opened_to_read
 from dshloop.cli.memory.view import Form, briefly, cells, entries_view, form, listed, page
 from dshloop.result import Lines, Result, Table, View
 from dshloop.terminal import one_line
@@ -18,7 +18,7 @@ app = module_app()
 def show(ctx: typer.Context, entry_id: Annotated[str, Id]) -> Result[Any]:
     """Show one memory or observation in full."""
     how = form(ctx)
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         entry = store.get(entry_id)
     data = briefly(entry.as_json()) if how.brief else entry.as_json()
     if how.kind in ("json", "jsonl"):
@@ -30,7 +30,7 @@ def show(ctx: typer.Context, entry_id: Annotated[str, Id]) -> Result[Any]:
 @app.command(cls=ShowVerb)
 def history(ctx: typer.Context, memory_id: Annotated[str, Id]) -> Result[Any]:
     """List the versions of a memory, the oldest first."""
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         versions = store.history(memory_id)
 
     def view(how: Form) -> View:
@@ -46,7 +46,7 @@ def history(ctx: typer.Context, memory_id: Annotated[str, Id]) -> Result[Any]:
 @app.command(cls=ReadVerb)
 def stats(ctx: typer.Context) -> Result[dict[str, Any]]:
     """Count what is stored, by type and project."""
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         found = store.stats()
     size = "" if found.bytes is None else f", {_size(found.bytes)}"
     lines = [f"{found.memories} memories in {found.where} ({found.store}{size})"]

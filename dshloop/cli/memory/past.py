@@ -16,7 +16,7 @@ from dshloop.cli.memory.common import (
     ShowVerb,
     filters,
     module_app,
-    opened,
+    opened_to_read,
     project,
 )
 from dshloop.cli.memory.find import newest
@@ -57,7 +57,7 @@ def sessions(
 ) -> Result[Any]:
     """List the sessions that were observed, the last started first."""
     where = project(invocation(ctx), project_name)
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         found = store.sessions(project=where, agent=agent, limit=limit + 1, offset=offset)
     more = [f"there are more: --offset {limit + offset}"] if len(found) > limit else []
     shown = found[:limit]
@@ -94,7 +94,7 @@ def timeline(
 
     now = invocation(ctx).env.clock()
     where = filters(ctx, KINDS)
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         placed = around(store, " ".join(anchor), where, before=before, after=after, now=now)
 
     def view(how: Form) -> View:

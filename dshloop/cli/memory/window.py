@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dshloop.cli.memory import complete
-from dshloop.cli.memory.common import ReadVerb, Semantic, module_app, opened, project
+from dshloop.cli.memory.common import ReadVerb, Semantic, module_app, opened_to_read, project
 from dshloop.cli.params import invocation
 from dshloop.errors import MemoryEmptyError
 from dshloop.result import Result
@@ -63,7 +63,7 @@ def context(
         raise MemoryEmptyError("there is nothing to look for: --query is blank")
     run = invocation(ctx)
     where = project(run, project_name) or project_here(run.env.variables, run.env.cwd)
-    with opened(ctx) as store:
+    with opened_to_read(ctx) as store:
         found = window(
             store,
             where,

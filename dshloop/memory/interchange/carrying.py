@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dshloop.errors import DshloopError, TransferUnsupportedError
@@ -14,6 +14,8 @@ from dshloop.redact import redact
 
 Told = Callable[[int], None]
 _TOLD_EVERY = 1_000
+_DEEPEST = 100
+_NESTING = (Mapping, list, tuple)
 
 
 def transferable(store: MemoryStore) -> Transferable:
@@ -90,8 +92,9 @@ def _records(
             report.lose(item.fault, item.place)
             continue
         record = item.record
-        if _expired(record, now):
-            report.lose("it has expired", item.place)
+        reason = _unfit(record.memory if isinstance(record, Untimed) else record, now)
+        if reason:
+            report.lose(reason, item.place)
             continue
         if not allow_secrets:
             record, found = _clean(record)
@@ -99,9 +102,32 @@ def _records(
         yield record.as_known(_known(store, record)) if isinstance(record, Untimed) else record
 
 
-def _expired(record: Any, now: float) -> bool:
-    memory = record.memory if isinstance(record, Untimed) else record
-    return isinstance(memory, Memory) and memory.expires_at is not None and memory.expires_at <= now
+def _unfit(record: Record, now: float) -> str:
+    """Say why a record can't be stored, "" when it can."""
+    if isinstance(record, Memory) and record.expires_at is not None and record.expires_at <= now:
+        return "it has expired"
+    free = record.value if isinstance(record, Document) else None
+    if isinstance(record, Session):
+        free = record.summary
+    elif isinstance(record, (Memory, Observation)):
+        free = record.source
+    return "its JSON is nested too deeply" if _is_deep(free) else ""
+
+
+def _is_deep(value: Any) -> bool:
+    """Tell a value that is nested deeper than what is stored, shown and redacted with ease."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner += (member for member in one.values() if isinstance(member, _NESTING))
+            elif isinstance(one, (list, tuple)):
+                inner += (member for member in one if isinstance(member, _NESTING))
+        if not inner:
+            return False
+        level = inner
+    return True
 
 
 def _clean(record: Any) -> tuple[Any, int]:

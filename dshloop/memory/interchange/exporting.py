@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from dshloop.files import real_file, sync_folder, writing
+from dshloop.files import real_file, require_file, sync_folder, writing
 from dshloop.memory.interchange import agentmemory, jsonl
 from dshloop.memory.interchange.carrying import cleaned, transferable
 from dshloop.memory.interchange.records import identity
@@ -63,6 +63,8 @@ def write_file(path: Path, pieces: Iterable[bytes], told: Callable[[int], None])
     """
     with writing(path):
         target = real_file(path)
+        if target.exists():
+            require_file(target.stat())  # renaming over a device would take it away
         beside = target.with_name(f".dshloop-{os.urandom(6).hex()}.tmp")
         try:
             size = _write(beside, pieces, told)

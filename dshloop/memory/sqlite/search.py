@@ -24,7 +24,7 @@ _DEPTH = 20
 _DEEPER = 5
 _LONGEST_QUESTION = 10_000
 """Characters of a question that count; a pasted text has said by then what it is about."""
-_MOST_ROWS = 1 << 62  # SQLite's integers end a little later
+_MOST_ROWS = 1 << 60  # a multiple of it is still an integer of SQLite's
 
 
 class Answer(NamedTuple):

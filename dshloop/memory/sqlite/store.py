@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
+from dshloop.errors import MemoryNotFoundError
 from dshloop.memory.clean import clean_edit, clean_memory, clean_observation
 from dshloop.memory.entries import (
     Edit,
@@ -28,71 +27,41 @@ from dshloop.memory.sqlite import (
     lookup,
     observe,
     operations,
-    search,
     sessions,
 )
 from dshloop.memory.sqlite import remember as remember_
-from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.history import edited, newest_of
-from dshloop.memory.sqlite.meaning import Filled, Meaning, Written
+from dshloop.memory.sqlite.meaning import Filled, Written
 from dshloop.memory.sqlite.operation import Operation, begin, finish
+from dshloop.memory.sqlite.reader import SqliteReader
 from dshloop.memory.sqlite.remember import Newcomer, Rarity
 from dshloop.memory.sqlite.rows import Row
-from dshloop.memory.sqlite.stats import stats_of
 from dshloop.memory.store import (
-    DEFAULT_LIMIT,
     SKIP,
     Filters,
     Forgotten,
-    Hit,
     Observed,
     Put,
     Record,
     Remembered,
-    Stats,
     Undone,
 )
 
 if TYPE_CHECKING:
-    from dshloop.memory.embedding.embedder import Embedder
+    pass
 
 _EVERYTHING = Filters()
 _AT_ONCE = 1_000
 
 
-class SqliteStore:
-    """Entries in ``path``. Readers never create the file: without one the store is empty.
+class SqliteStore(SqliteReader):
+    """A reader that also writes; with ``semantic`` what is stored gets its vector at once."""
 
-    ``readonly`` refuses every write and changes nothing of the file, not even its schema.
-    ``notice`` is called with what a person should know (that an older file was copied before it
-    was brought forward). ``embedder`` opens the model for `recall` by meaning; with ``semantic``
-    that is the usual way, and what is stored gets its vector at once. ``synonyms`` is a user's file
-    of them (synonyms.py). Not for use by several
-    threads at once; several processes are fine.
-    """
+    _batch: Operation | None = None
 
-    name = "embedded"
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        clock: Callable[[], float] = time.time,
-        readonly: bool = False,
-        notice: Callable[[str], None] | None = None,
-        embedder: Callable[[], Embedder] | None = None,
-        semantic: bool = False,
-        synonyms: Path | None = None,
-    ) -> None:
-        self.path = path
-        self._clock = clock
-        self._database = Database(path, readonly=readonly, notice=notice)
-        self._meaning = Meaning(embedder, usual=semantic, tell=notice)
-        self._synonyms = synonyms
-        self._rarity = Rarity()
-        self._batch: Operation | None = None
-
-    # Writing
+    @cached_property
+    def _rarity(self) -> Rarity:
+        return Rarity()
 
     def remember(
         self, new: NewMemory, *, allow_secrets: bool = False, renew: bool = False
@@ -253,93 +222,6 @@ class SqliteStore:
         """
         return self._meaning.fill(self._database)
 
-    # Reading
-
-    def recall(
-        self,
-        query: str,
-        filters: Filters = _EVERYTHING,
-        *,
-        limit: int = DEFAULT_LIMIT,
-        offset: int = 0,
-        min_score: float | None = None,
-        semantic: bool | None = None,
-    ) -> Sequence[Hit]:
-        if not query.strip():
-            raise MemoryEmptyError("there is nothing to look for: the question is blank")
-        now = self._clock()
-        question = self._meaning.question(query, semantic)
-        with self._database.reading() as connection:
-            if connection is None:
-                return ()
-            near = self._meaning.near(connection, question, filters, now)
-            return search.recall(
-                connection, query, filters, now, limit, offset, min_score, near, self._synonyms
-            )
-
-    def list(
-        self,
-        filters: Filters = _EVERYTHING,
-        *,
-        limit: int | None = DEFAULT_LIMIT,
-        offset: int = 0,
-        oldest_first: bool = False,
-    ) -> Sequence[Entry]:
-        with self._database.reading() as connection:
-            if connection is None:
-                return ()
-            rows = lookup.newest(
-                connection, filters, self._clock(), limit, offset, oldest_first=oldest_first
-            )
-            return [row.entry for row in rows]
-
-    def count(self, filters: Filters = _EVERYTHING) -> int:
-        with self._database.reading() as connection:
-            return 0 if connection is None else lookup.count(connection, filters, self._clock())
-
-    def get(self, id: str) -> Entry:  # noqa: A002
-        with self._database.reading() as connection:
-            return lookup.find(connection, id, self._clock()).entry
-
-    def history(self, id: str) -> Sequence[Memory]:  # noqa: A002
-        with self._database.reading() as connection:
-            row = lookup.find(connection, id, self._clock())
-            assert connection is not None
-            return history.versions(connection, row)
-
-    def around(self, id: str, *, before: int, after: int) -> Sequence[Entry]:  # noqa: A002
-        now = self._clock()
-        with self._database.reading() as connection:
-            row = lookup.find(connection, id, now)
-            assert connection is not None
-            return lookup.around(connection, row, now, before, after)
-
-    def get_session(self, id: str) -> Session | None:  # noqa: A002
-        with self._database.reading() as connection:
-            return None if connection is None else sessions.get(connection, id)
-
-    def sessions(
-        self,
-        *,
-        project: str | None = None,
-        agent: str | None = None,
-        limit: int | None = DEFAULT_LIMIT,
-        offset: int = 0,
-        oldest_first: bool = False,
-    ) -> Sequence[Session]:
-        with self._database.reading() as connection:
-            if connection is None:
-                return ()
-            return sessions.newest(connection, project, agent, limit, offset, oldest_first)
-
-    def documents(self, kind: str) -> Mapping[str, Any]:
-        with self._database.reading() as connection:
-            return {} if connection is None else documents.every(connection, kind)
-
-    def document(self, kind: str, key: str) -> Any:
-        with self._database.reading() as connection:
-            return None if connection is None else documents.get(connection, kind, key)
-
     def keep_document(self, kind: str, key: str, value: Any) -> None:
         with self._database.writing() as connection:
             documents.keep(connection, kind, key, value, self._clock())
@@ -349,24 +231,6 @@ class SqliteStore:
             return False
         with self._database.writing() as connection:
             return documents.drop(connection, kind, key)
-
-    def rows(self, where: Filters | None = None) -> Iterator[Record]:
-        with self._database.reading_apart() as connection:
-            if connection is not None:
-                yield from bulk.records(connection, where, self._clock())
-
-    def expired(self) -> Iterator[Entry]:
-        with self._database.reading_apart() as connection:
-            if connection is not None:
-                yield from bulk.expired(connection, self._clock())
-
-    def stats(self) -> Stats:
-        with self._database.reading() as connection:
-            return stats_of(connection, self.name, self.path, self._clock())
-
-    def close(self) -> None:
-        self._meaning.close()
-        self._database.close()
 
     def _embedded(self, entry: Callable[[], Entry]) -> Written | None:
         """Make the vector of what is about to be stored; not of imports, which `embed_missing`

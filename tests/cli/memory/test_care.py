@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.cli.memory.steps import memory, remember
 from tests.memory.sqlite.damaged import change, overwrite, page_of
 from tests.running import dshloop

@@ -230,3 +230,44 @@ def stored() -> int:
         return 0
     ran = memory("list", "--count", "--readonly")
     return int(ran.out) if ran.code == 0 else 0
+
+
+def test_a_device_is_never_replaced(tmp_path: Path) -> None:
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    ran = memory("export", str(fifo))
+    assert (ran.code, "it is a named pipe" in ran.err) == (1, True)
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+def test_a_terminal_is_not_read_as_a_file(elsewhere: None) -> None:
+    assert typed("import", "-").code == 2
+
+
+def test_an_imported_database_passes_its_check(tmp_path: Path, elsewhere: None) -> None:
+    file = tmp_path / "x.jsonl"
+    old = made(1, "port 8080", latest=False)
+    new = made(2, f"port 9090 {KEY}", version=2, previous="mem_1")
+    lines = [record_line(one) for one in (old, new, made(3), made(4, "memory number 3"))]
+    file.write_text("\n".join([header_line(), *lines]))
+    assert memory("import", str(file), "--allow-secrets").code == 0
+    assert memory("check").code == 0
+    assert memory("audit", "--fix").code == 0
+    assert memory("check").code == 0
+    assert memory("undo").code == 0
+    assert memory("undo").code == 0
+    assert memory("check").code == 0
+
+
+@pytest.mark.slow
+def test_two_imports_of_one_file_at_once_store_it_once(tmp_path: Path, elsewhere: None) -> None:
+    file = tmp_path / "x.jsonl"
+    lines = [record_line(made(number)) for number in range(9_000)]
+    file.write_text("\n".join([header_line(), *lines]))
+    command = [sys.executable, "-m", "dshloop", "memory", "import", str(file), "--json"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    told = [json.loads(process.communicate()[0]) for process in both]
+    assert sum(one["added"]["memory"] for one in told) == 9_000
+    assert sum(one["same"]["memory"] for one in told) == 9_000
+    assert memory("list", "--count").out == "9000\n"
+    assert memory("check").code == 0

@@ -50,13 +50,13 @@ def test_quoted_text_cannot_begin_a_section_of_markdown() -> None:
 
 
 def test_what_a_store_says_is_told_beside_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = stores.open_store
+    real = stores.open_reader
 
     def talking(name: str | None, *, notice: Callable[[str], None], **more: Any) -> Any:
         notice("an older file was copied")
         return real(name, notice=notice, **more)
 
-    monkeypatch.setattr(stores, "open_store", talking)
+    monkeypatch.setattr(stores, "open_reader", talking)
     ran = memory("list", "--json")
     assert (ran.json, ran.err) == ([], "")
     assert memory("list").err == "warning: an older file was copied\nno memories\n"

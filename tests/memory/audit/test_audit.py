@@ -16,8 +16,8 @@ from dshloop.memory.audit.pairs import differing
 from dshloop.memory.audit.single import without_recalled
 from dshloop.memory.audit.sketches import Sketches
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.similar import NEAR, similarity, word_set
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.test_bulk import index_agrees
 from tests.memory.transfer import memory, observation, put, session
 

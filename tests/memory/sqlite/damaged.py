@@ -6,10 +6,10 @@ import sqlite3
 from pathlib import Path
 
 from dshloop.memory.entries import NewMemory, NewObservation, NewSession
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.check import check
 from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.findings import Checked
+from dshloop.memory.sqlite.store import SqliteStore
 
 
 def filled(path: Path, count: int = 30) -> SqliteStore:

@@ -21,9 +21,9 @@ from dshloop.errors import (
     UnreadableFileError,
 )
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.backup import Copied, backup, restore
 from dshloop.memory.sqlite.database import Database
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import filled, looked_at, overwrite, page_of
 
 

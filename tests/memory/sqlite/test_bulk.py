@@ -10,9 +10,9 @@ import pytest
 
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError, NothingToUndoError
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.forgetting import KEPT_SECONDS
 from dshloop.memory.sqlite.operation import KEPT
+from dshloop.memory.sqlite.store import SqliteStore
 
 
 @pytest.fixture

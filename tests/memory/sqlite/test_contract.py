@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.contract import *  # noqa: F403
 from tests.memory.contract import ClockedFactory, StoreFactory
 

@@ -20,7 +20,8 @@ from dshloop.errors import (
     WriteFailedError,
 )
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore, index
+from dshloop.memory.sqlite import index
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import filled, looked_at, overwrite, page_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and owners are of POSIX")
@@ -31,7 +32,8 @@ import json, resource, sys
 from pathlib import Path
 from dshloop.errors import DshloopError
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore, backup, reindex, salvage
+from dshloop.memory.sqlite import backup, reindex, salvage
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.sqlite.database import Database
 
 path, verb, room = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

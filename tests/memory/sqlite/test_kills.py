@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.reindex import reindex
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import looked_at
 
 KILLS = int(os.environ.get("DSHLOOP_TEST_KILLS", "20"))
@@ -34,7 +34,7 @@ import json, random, sys
 from pathlib import Path
 from dshloop.errors import MemoryNotFoundError, NothingToUndoError
 from dshloop.memory.entries import NewMemory, NewObservation, NewSession
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 
 path, name = Path(sys.argv[1]), sys.argv[2]
 store, chance = SqliteStore(path), random.Random(name)

@@ -14,7 +14,8 @@ import pytest
 
 from dshloop.errors import StoreBusyError
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore, connect, migrate
+from dshloop.memory.sqlite import connect, migrate
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import filled, looked_at
 
 LONG = 30.0 if "DSHLOOP_TEST_KILLS" in os.environ else 7.0
@@ -24,7 +25,7 @@ OTHER = """
 import sys
 from pathlib import Path
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 store = SqliteStore(Path(sys.argv[1]))
 for text in sys.argv[2:]:
     store.remember(NewMemory(text, "p"))

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 
 ROWS = int(os.environ.get("DSHLOOP_TEST_ROWS", "20000"))
 VERBS = """
 import json, sys, time
 from pathlib import Path
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.sqlite.backup import backup
 from dshloop.memory.sqlite.check import check
 from dshloop.memory.sqlite.database import Database

@@ -10,8 +10,9 @@ import pytest
 
 from dshloop.errors import EmbeddingInvalidError, PeerDownError, SemanticUnavailableError
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore, vectors
+from dshloop.memory.sqlite import vectors
 from dshloop.memory.sqlite.meaning import FILL, Meaning
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 from tests.memory.embedding.stand_in import StandIn
 from tests.memory.questions import FACTS, NONSENSE

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import Memory, NewMemory, title_of
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.migrate import copy_of
 from dshloop.memory.sqlite.rows import packed
 from dshloop.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.text import words
 from tests.memory.sqlite.damaged import looked_at
 
@@ -37,7 +37,7 @@ CONTENTS = (
 OPEN = """
 import sys
 from pathlib import Path
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 print("ready", flush=True)
 store = SqliteStore(Path(sys.argv[1]))
 print(store.count(), flush=True)

@@ -13,8 +13,9 @@ import pytest
 
 from dshloop.errors import DshloopError, StoreOlderError, StoreReadOnlyError
 from dshloop.memory.entries import NewMemory, NewSession
-from dshloop.memory.sqlite import SqliteStore, migrate
+from dshloop.memory.sqlite import migrate
 from dshloop.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 from dshloop.text import words
 
@@ -214,7 +215,8 @@ def test_a_read_only_store_never_writes(path: Path) -> None:
 @pytest.mark.slow
 def test_several_commands_bring_one_database_forward_together(old: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from dshloop.memory.sqlite import SqliteStore; "
+        "import sys; from pathlib import Path; "
+        "from dshloop.memory.sqlite.store import SqliteStore; "
         "store = SqliteStore(Path(sys.argv[1])); print(store.count()); store.close()"
     )
     running = [

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.running import process
 
 WRITER = """
 import sys
 from pathlib import Path
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 store = SqliteStore(path)

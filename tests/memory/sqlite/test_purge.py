@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 from tests.memory.sqlite.damaged import looked_at
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 
 SETS = Path(__file__).parents[2] / "data" / "memory"
 HOUR = 3_600.0

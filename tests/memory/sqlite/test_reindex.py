@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore
 from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.reindex import Reindexed, reindex
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import change, codes, filled, looked_at
 
 RUN = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 
 Recall = Callable[..., list[str]]

@@ -20,8 +20,9 @@ from dshloop.errors import (
     WriteFailedError,
 )
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import SqliteStore, connect, migrate
+from dshloop.memory.sqlite import connect, migrate
 from dshloop.memory.sqlite.schema import MIGRATIONS
+from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 
 root_only = pytest.mark.skipif(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.test_bulk import index_agrees
 from tests.memory.transfer import *  # noqa: F403
 from tests.memory.transfer import NOW, MakeStore, memory, observation, put

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import Memory, NewMemory, NewObservation
-from dshloop.memory.sqlite import SqliteStore
+from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import looked_at
 
 

@@ -1,0 +1,171 @@
+"""Reading the embedded store: one file that appears with the first entry."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dshloop.errors import MemoryEmptyError
+from dshloop.memory.entries import Entry, Memory, Session
+from dshloop.memory.sqlite import lookup
+from dshloop.memory.sqlite.database import Database
+from dshloop.memory.sqlite.meaning import Meaning
+from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, Record, Stats
+
+if TYPE_CHECKING:
+    from dshloop.memory.embedding.embedder import Embedder
+
+_EVERYTHING = Filters()
+
+
+class SqliteReader:
+    """Entries in ``path``. Readers never create the file: without one the store is empty.
+
+    ``readonly`` refuses every write and changes nothing of the file, not even its schema.
+    ``notice`` is called with what a person should know (that an older file was copied before it
+    was brought forward). ``embedder`` opens the model for `recall` by meaning; with ``semantic``
+    that is the usual way. ``synonyms`` is a user's file of them (synonyms.py). Not for use by
+    several threads at once; several processes are fine.
+    """
+
+    name = "embedded"
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        readonly: bool = False,
+        notice: Callable[[str], None] | None = None,
+        embedder: Callable[[], Embedder] | None = None,
+        semantic: bool = False,
+        synonyms: Path | None = None,
+    ) -> None:
+        self.path = path
+        self._clock = clock
+        self._database = Database(path, readonly=readonly, notice=notice)
+        self._meaning = Meaning(embedder, usual=semantic, tell=notice)
+        self._synonyms = synonyms
+
+    def recall(
+        self,
+        query: str,
+        filters: Filters = _EVERYTHING,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        min_score: float | None = None,
+        semantic: bool | None = None,
+    ) -> Sequence[Hit]:
+        if not query.strip():
+            raise MemoryEmptyError("there is nothing to look for: the question is blank")
+        from dshloop.memory.sqlite import search
+
+        now = self._clock()
+        question = self._meaning.question(query, semantic)
+        with self._database.reading() as connection:
+            if connection is None:
+                return ()
+            near = self._meaning.near(connection, question, filters, now)
+            return search.recall(
+                connection, query, filters, now, limit, offset, min_score, near, self._synonyms
+            )
+
+    def list(
+        self,
+        filters: Filters = _EVERYTHING,
+        *,
+        limit: int | None = DEFAULT_LIMIT,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> Sequence[Entry]:
+        with self._database.reading() as connection:
+            if connection is None:
+                return ()
+            rows = lookup.newest(
+                connection, filters, self._clock(), limit, offset, oldest_first=oldest_first
+            )
+            return [row.entry for row in rows]
+
+    def count(self, filters: Filters = _EVERYTHING) -> int:
+        with self._database.reading() as connection:
+            return 0 if connection is None else lookup.count(connection, filters, self._clock())
+
+    def get(self, id: str) -> Entry:  # noqa: A002
+        with self._database.reading() as connection:
+            return lookup.find(connection, id, self._clock()).entry
+
+    def history(self, id: str) -> Sequence[Memory]:  # noqa: A002
+        from dshloop.memory.sqlite import history
+
+        with self._database.reading() as connection:
+            row = lookup.find(connection, id, self._clock())
+            assert connection is not None
+            return history.versions(connection, row)
+
+    def around(self, id: str, *, before: int, after: int) -> Sequence[Entry]:  # noqa: A002
+        now = self._clock()
+        with self._database.reading() as connection:
+            row = lookup.find(connection, id, now)
+            assert connection is not None
+            return lookup.around(connection, row, now, before, after)
+
+    def get_session(self, id: str) -> Session | None:  # noqa: A002
+        from dshloop.memory.sqlite import sessions
+
+        with self._database.reading() as connection:
+            return None if connection is None else sessions.get(connection, id)
+
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        agent: str | None = None,
+        limit: int | None = DEFAULT_LIMIT,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> Sequence[Session]:
+        from dshloop.memory.sqlite import sessions
+
+        with self._database.reading() as connection:
+            if connection is None:
+                return ()
+            return sessions.newest(connection, project, agent, limit, offset, oldest_first)
+
+    def documents(self, kind: str) -> Mapping[str, Any]:
+        from dshloop.memory.sqlite import documents
+
+        with self._database.reading() as connection:
+            return {} if connection is None else documents.every(connection, kind)
+
+    def document(self, kind: str, key: str) -> Any:
+        from dshloop.memory.sqlite import documents
+
+        with self._database.reading() as connection:
+            return None if connection is None else documents.get(connection, kind, key)
+
+    def rows(self, where: Filters | None = None) -> Iterator[Record]:
+        from dshloop.memory.sqlite import bulk
+
+        with self._database.reading_apart() as connection:
+            if connection is not None:
+                yield from bulk.records(connection, where, self._clock())
+
+    def expired(self) -> Iterator[Entry]:
+        from dshloop.memory.sqlite import bulk
+
+        with self._database.reading_apart() as connection:
+            if connection is not None:
+                yield from bulk.expired(connection, self._clock())
+
+    def stats(self) -> Stats:
+        from dshloop.memory.sqlite.stats import stats_of
+
+        with self._database.reading() as connection:
+            return stats_of(connection, self.name, self.path, self._clock())
+
+    def close(self) -> None:
+        self._meaning.close()
+        self._database.close()
