@@ -63,3 +63,10 @@ class ToolExistsError(RefusedError):
     """A tool of this name is registered already; details name it."""
 
     code = "TOOL_EXISTS"
+
+
+class SettingsInvalidError(FailedError):
+    """dsh's settings.yaml, or a namespace of it, is no mapping; details name file and line."""
+
+    code = "SETTINGS_INVALID"
+    hint = "Write it as a mapping, like agent-loops: {defaultDriver: fake-driver}."

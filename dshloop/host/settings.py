@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dshloop.errors import SpliceRefusedError
+from dshloop.errors import SettingsInvalidError
 from dshloop.files import decode, read_bytes, shown
 from dshloop.host.hooks import Disposer
 from dshloop.paths import Places
@@ -13,6 +13,7 @@ from dshloop.paths import Places
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dshloop.dsh_yaml import Document
     from dshloop.journal import Change, Journal
 
 FILE = "settings.yaml"
@@ -38,7 +39,7 @@ class DshSettings:
         self._places = places
         self._command = command
         self._journal = journal or self._own_journal
-        self._read: tuple[bytes, Mapping[str, Any]] | None = None
+        self._read: tuple[bytes, Document] | None = None
 
     def register(
         self, namespace: str, schema: Mapping[str, Any], base: Mapping[str, Any]
@@ -50,24 +51,35 @@ class DshSettings:
     def get(self, namespace: str) -> Mapping[str, Any] | None:
         """Give what the file says of a namespace now, None when nothing.
 
-        Raises UNREADABLE_FILE and DSH_YAML_INVALID.
+        Raises UNREADABLE_FILE, DSH_YAML_INVALID and SETTINGS_INVALID.
         """
-        values = self._values().get(namespace)
-        return values if isinstance(values, Mapping) else None
+        document = self._document()
+        whole = document.value if document is not None else None
+        if document is None or whole is None:
+            return None
+        file = shown(self.path)
+        if not isinstance(whole, Mapping):
+            raise SettingsInvalidError(f"{file} is no mapping of namespaces", file=file)
+        values = whole.get(namespace)
+        if values is None or isinstance(values, Mapping):
+            return values
+        at = document.position(whole, namespace)
+        line = None if at is None else at.line
+        raise SettingsInvalidError(
+            f"{file}:{line}: {namespace} must be a mapping", file=file, line=line
+        )
 
     def place(self, namespace: str, key: str) -> str:
         """Say where a value is set, or would be: the file, with the line if it is.
 
         Raises UNREADABLE_FILE and DSH_YAML_INVALID.
         """
-        from dshloop.dsh_yaml import load_document
-
-        file = shown(self.path)
-        data = read_bytes(self.path)
-        document = load_document(b"" if data is None else data, source=file)
-        whole = document.value if isinstance(document.value, Mapping) else {}
-        section = whole.get(namespace)
-        at = document.position(section, key) if _has(section, key) else None
+        file, document = shown(self.path), self._document()
+        whole = document.value if document is not None else None
+        section = whole.get(namespace) if isinstance(whole, Mapping) else None
+        if document is None or not isinstance(section, Mapping) or key not in section:
+            return file
+        at = document.position(section, key)
         return file if at is None else f"{file}:{at.line}"
 
     def plan(self, namespace: str, patch: Mapping[str, Any]) -> Change:
@@ -97,24 +109,19 @@ class DshSettings:
 
         data = read_bytes(self.path)
         text = YamlText(_text(data, self.path), source=shown(self.path), portable=True)
-        try:
-            for key, value in patch.items():
-                text = text.set([namespace, key], value)
-        except SpliceRefusedError as error:
-            details = {**error.details, "file": shown(self.path)}
-            said = f"{shown(self.path)}: {error.message}"
-            raise SpliceRefusedError(said, hint=error.hint, **details) from None
+        for key, value in patch.items():
+            text = text.set([namespace, key], value)
         return data, text.text.encode("utf-8")
 
-    def _values(self) -> Mapping[str, Any]:
+    def _document(self) -> Document | None:
+        """Read the file unless it is still what was read last; None when there is none."""
         data = read_bytes(self.path)
         if data is None:
-            return {}
+            return None
         if self._read is None or self._read[0] != data:
-            from dshloop.dsh_yaml import load
+            from dshloop.dsh_yaml import load_document
 
-            value = load(data, source=str(self.path))
-            self._read = data, value if isinstance(value, Mapping) else {}
+            self._read = data, load_document(data, source=shown(self.path))
         return self._read[1]
 
     def _own_journal(self) -> Journal:
@@ -130,7 +137,3 @@ def _mode(before: bytes | None) -> int | None:
 def _text(data: bytes | None, path: Path) -> str:
     text = decode(b"" if data is None else data, path)
     return ("\ufeff" if text.bom else "") + text.value
-
-
-def _has(section: object, key: str) -> bool:
-    return isinstance(section, Mapping) and key in section
