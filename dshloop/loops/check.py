@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from dshloop.errors import InvalidConfigError
 from dshloop.loops.binding import Binding
@@ -48,13 +48,17 @@ class Surroundings:
 def check_config(
     config: object = ABSENT, surroundings: Surroundings | None = None
 ) -> list[DockFinding]:
-    """Check a dock row's config as it is written. A config that can't be used is one finding."""
+    """Check a dock row's config as it is written.
+
+    Of a config that can't be used only the first fault is found, and keys nobody knows.
+    """
     around = surroundings or Surroundings()
     try:
         read = read_dock_config(config)
     except InvalidConfigError as error:
         path = str(error.details["path"])
-        return [DockFinding(error.code, "error", path, error.message, str(error.hint))]
+        fault = DockFinding(error.code, "error", path, error.message, str(error.hint))
+        return [fault, *_unknown_keys(config)]
     return [
         *_unknown_keys(config),
         *_repeated_ids(read.agents),
@@ -69,17 +73,16 @@ def _unknown_keys(config: object) -> Iterator[DockFinding]:
         return
     yield from _strangers(config, KEYS, "")
     for name in ("presetLoops", "sessionLoops"):
-        for key, route in (config.get(name) or {}).items():
-            if is_object(route):
-                yield from _strangers(route, ("loop", "driver"), f"{name}.{as_text(key)}.")
-    for index, entry in enumerate(config.get("agents") or ()):
+        routes = config.get(name)
+        for key, route in routes.items() if is_object(routes) else ():
+            yield from _strangers(route, ("loop", "driver"), f"{name}.{as_text(key)}.")
+    agents = config.get("agents")
+    for index, entry in enumerate(agents if isinstance(agents, list | tuple) else ()):
         yield from _strangers(entry, _AGENT_KEYS, f"agents[{index}].")
 
 
-def _strangers(
-    value: Mapping[str, Any], known: Collection[str], place: str
-) -> Iterator[DockFinding]:
-    for key in value:
+def _strangers(value: object, known: Collection[str], place: str) -> Iterator[DockFinding]:
+    for key in value if is_object(value) else ():
         if key in known:
             continue
         near = near_match(as_text(key), known)

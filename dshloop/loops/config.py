@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from dshloop.errors import InvalidConfigError
+from dshloop.loops.binding import DEFAULT_LOOP
 from dshloop.loops.javascript import refuse_javascript
 from dshloop.loops.names import ABSENT, as_text, is_name, is_object, is_text
+from dshloop.loops.registry import DEFAULT_DRIVER
 from dshloop.loops.selection import Route
 
-DEFAULT_LOOP = "standard"
-DEFAULT_DRIVER = "default"
 KEYS = (
     "defaultLoop",
     "defaultDriver",

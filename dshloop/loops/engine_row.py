@@ -14,6 +14,7 @@ from dshloop.loops.registry import Disposer, Driver
 NAME = "dsh-loop-dock-headless-driver"
 NEEDS = ("agentLoopDock", "agents", "sessions", "llm", "tools", "systemPrompt")
 FAKE_DRIVER = "fake-driver"
+KEYS = ("maxParallelToolCalls", "fakeDriver")
 
 
 @dataclass(frozen=True, slots=True)

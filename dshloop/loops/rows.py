@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dshloop.dsh_yaml import truthy
 from dshloop.dsh_yaml.values import text_of
-from dshloop.loops.config import AGENT_FIELDS
+from dshloop.loops.config import AGENT_FIELDS, KEYS
 from dshloop.loops.names import ABSENT, is_name, is_object
 from dshloop.profiles.compose import Composition, Placed
 from dshloop.profiles.patch import Row
@@ -17,7 +17,6 @@ DOCK, DOCK_ID = "dsh-loop-dock", "agent-loop-dock"
 ENGINE, ENGINE_ID = "dsh-loop-dock/headless-driver", "agent-loop-dock-default-driver"
 OFFICIAL_ENGINE = "agent-loop"
 _SERVICE = "agentLoopDock"
-_TOP = ("defaultLoop", "defaultDriver", "presetLoops", "sessionLoops", "pingReply", "agents")
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,7 @@ class DockRows:
     dock: Row | None
     engine: Row | None
     off: Row | None = None  # a dock row that is switched off, when none is on
+    more: Sequence[Row] = ()  # further ones that are on: a host starts with none of them
 
     @property
     def config(self) -> Any:
@@ -78,13 +78,29 @@ class DockRows:
 
 
 def dock_rows(composition: Composition) -> DockRows:
-    """Find the rows in a composition; the first of each that is on."""
+    """Find the rows in a composition; the first of each that is on.
+
+    Of rows with one id the last counts, as when the host runs them.
+    """
     placed = list(composition.walk())
-    docks = [one for one in placed if one.row.get("name") == DOCK]
-    on = next((one.row for one in docks if is_on(one)), None)
-    engine = (one.row for one in placed if one.row.get("name") == ENGINE and is_on(one))
-    off = docks[0].row if docks and on is None else None
-    return DockRows(composition, on, next(engine, None), off)
+    docks, engines = (
+        [one for one in placed if one.row.get("name") == name and _counts(composition, one.row)]
+        for name in (DOCK, ENGINE)
+    )
+    on = [one.row for one in docks if is_on(one)]
+    running = [one.row for one in engines if is_on(one)]
+    return DockRows(
+        composition,
+        dock=on[0] if on else None,
+        engine=running[0] if running else None,
+        off=docks[0].row if docks and not on else None,
+        more=(*on[1:], *running[1:]),
+    )
+
+
+def _counts(composition: Composition, row: Row) -> bool:
+    """Whether no later row has its id."""
+    return row.get("id") is None or composition.find(row["id"])[-1].row is row
 
 
 def is_on(placed: Placed) -> bool:
@@ -103,7 +119,7 @@ def _steps(path: str) -> tuple[str | int, ...]:
         return ("agents", int(index), *([rest[1:]] if rest else []))
     top, dot, rest = path.partition(".")
     if not dot or top not in ("presetLoops", "sessionLoops"):
-        return (top,) if top in _TOP else tuple(path.split(".")) if path else ()
+        return (top,) if top in KEYS else tuple(path.split(".")) if path else ()
     for field in (".loop", ".driver"):
         if rest.endswith(field) and rest != field:
             return (top, rest.removesuffix(field), field[1:])

@@ -6,14 +6,17 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dshloop.errors import DshloopError
+from dshloop.dsh_yaml.values import text_of
+from dshloop.errors import AgentFactoryTakenError, DshloopError, DuplicateDriverError
 from dshloop.host.hooks import EVENTS
 from dshloop.host.presets import FOLDER, preset_names
 from dshloop.loops.binding import Binding, read_binding
 from dshloop.loops.check import DockFinding, Surroundings, check_config
+from dshloop.loops.engine_row import KEYS as ENGINE_KEYS
 from dshloop.loops.engine_row import read_engine_config
 from dshloop.loops.fields import near_match
 from dshloop.loops.names import ABSENT, is_object
+from dshloop.loops.rows import DOCK
 from dshloop.loops.settings_default import KEY, NAMESPACE
 from dshloop.paths import Places
 from dshloop.runs.docking import Docking
@@ -52,7 +55,8 @@ class Located:
     def as_text(self) -> str:
         """Give the lines people see."""
         at = f"{self.where}: " if self.where else ""
-        return f"{self.severity:<7} {self.code}\n  {at}{self.message}\n  -> {self.hint}"
+        way = f"\n  -> {self.hint}" if self.hint else ""
+        return f"{self.severity:<7} {self.code}\n  {at}{self.message}{way}"
 
 
 def check_docking(docking: Docking, places: Places) -> list[Located]:
@@ -64,6 +68,7 @@ def check_docking(docking: Docking, places: Places) -> list[Located]:
         *_strategies(docking),
         *_data(docking, places),
         *_engine(docking),
+        *_twice(docking),
     ]
     return sorted(found, key=lambda one: one.severity)
 
@@ -195,7 +200,7 @@ def _meant(name: str, known: Collection[str]) -> str | None:
 
 
 def _engine(docking: Docking) -> Iterator[Located]:
-    """Find an engine row that can't be read, and a fakeDriver that looks as if it were on."""
+    """Find an engine row that can't be read, and keys and values that look as if they counted."""
     rows = docking.rows
     engine = rows.engine if rows is not None else None
     config: Any = engine.get("config", ABSENT) if engine is not None else None
@@ -208,6 +213,11 @@ def _engine(docking: Docking) -> Iterator[Located]:
         where = rows.where_in(engine, path)
         yield Located(fault.code, "error", path, fault.message, fault.hint or "", where)
         return
+    for key in config if is_object(config) else ():
+        near = None if key in ENGINE_KEYS else _meant(text_of(key), ENGINE_KEYS)
+        if near is not None:  # the others are for dsh's own engine
+            said = f"{key} is no key of the engine row"
+            yield Located("UNKNOWN_KEY", "warning", key, said, near, rows.where_in(engine, key))
     value = config.get("fakeDriver") if is_object(config) else None
     if value is not True and value is not False and value is not None:
         yield Located(
@@ -217,4 +227,21 @@ def _engine(docking: Docking) -> Iterator[Located]:
             f"fakeDriver is {value!r}, and only true switches the fake driver on",
             f"dshloop profile set {engine.get('id')}.fakeDriver true",
             rows.where_in(engine, "fakeDriver"),
+        )
+
+
+def _twice(docking: Docking) -> Iterator[Located]:
+    """Find rows of which there can be one; with two of them no run starts."""
+    rows = docking.rows
+    for row in rows.more if rows is not None else ():
+        assert rows is not None
+        name, row_id = row.get("name"), text_of(row.get("id"))
+        dock = name == DOCK
+        yield Located(
+            (AgentFactoryTakenError if dock else DuplicateDriverError).code,
+            "error",
+            "",
+            f"row {row_id} is a second {name}, so nothing starts on this profile",
+            f"Switch one of the two off: dshloop profile row disable {row_id}",
+            rows.where_in(row, ""),
         )
