@@ -94,6 +94,14 @@ def read_text(path: Path) -> Text | None:
     return None if data is None else decode(data, path)
 
 
+def require_text(path: Path) -> Text:
+    """Read a UTF-8 file that has to be there. Raises as `read_text`, also when it is absent."""
+    text = read_text(path)
+    if text is None:
+        raise UnreadableFileError(f"there is no file {shown(path)}", file=shown(path))
+    return text
+
+
 def decode(data: bytes, path: Path) -> Text:
     """Decode what was read from `path`; the errors of `read_text`."""
     bom = data.startswith(BOM)

@@ -85,7 +85,7 @@ def add(
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Its model.")] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="How long an answer may be.")
+        int | None, typer.Option(metavar="N", min=1, help="How long an answer may be.")
     ] = None,
     effort: Annotated[
         str | None, typer.Option("--reasoning-effort", metavar="LEVEL", help="How hard it thinks.")
@@ -98,14 +98,15 @@ def add(
     """Add an agent to the dock row, or all that a file describes."""
     from dshloop.drivers import recorded
     from dshloop.loops.edit import add_agents
+    from dshloop.loops.names import require_driver_name, require_loop_id
 
     run = invocation(ctx)
     given: dict[str, Any] = {
         "id": agent,
         "sessionId": session,
         "resumeSessionId": resume,
-        "loop": loop,
-        "driver": None if driver is None else recorded(driver),
+        "loop": None if loop is None else require_loop_id(loop),
+        "driver": None if driver is None else recorded(require_driver_name(driver)),
         "provider": provider,
         "model": model,
         "maxTokens": max_tokens,

@@ -104,9 +104,11 @@ def use(
     run = invocation(ctx)
     name = recorded(require_driver_name(name))
     warnings: list[Caution] = []
-    with docked(run) as (docking, notices):
-        if not force and not _is_switched_off(docking, name, warnings):
-            docking.require_driver(name)
+    notices: list[str] = []
+    if not force:
+        with docked(run) as (docking, notices):
+            if not _is_switched_off(docking, name, warnings):
+                docking.require_driver(name).require()
     settings = DshSettings(run.places, command=run.command, journal=lambda: run.journal)
     change = settings.plan(NAMESPACE, {KEY: name})
     file = shown(change.path)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dshloop.errors import ScriptInvalidError
-from dshloop.files import decode, read_bytes, shown
+from dshloop.files import require_text, shown
 from dshloop.loops.fields import Fields, Page, is_number
 from dshloop.loops.names import is_object, is_text, listed
 
@@ -66,11 +66,11 @@ class Script:
 
 
 def read_script(path: Path) -> Script:
-    """Read and check a script. Raises SCRIPT_INVALID with file, line and column."""
-    data = read_bytes(path)
-    if data is None:
-        raise ScriptInvalidError(f"there is no file {shown(path)}", file=shown(path))
-    return parse_script(decode(data, path).value, shown(path))
+    """Read and check a script.
+
+    Raises UNREADABLE_FILE, and SCRIPT_INVALID with file, line and column.
+    """
+    return parse_script(require_text(path).value, shown(path))
 
 
 def parse_script(text: str, file: str = "script") -> Script:

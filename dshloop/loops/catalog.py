@@ -49,6 +49,13 @@ class Entry(Generic[T]):
         """The loop's id or the driver's name."""
         return self.offer.id
 
+    def require(self) -> T:
+        """Give what was loaded. Raises why it can't be."""
+        if self.value is None:
+            assert self.fault is not None
+            raise self.fault
+        return self.value
+
     @property
     def notice(self) -> str | None:
         """Say what is hidden, if anything is."""

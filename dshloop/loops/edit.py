@@ -20,7 +20,7 @@ from dshloop.loops.rows import OFFICIAL_ENGINE, DockRows, default_rows, dock_row
 from dshloop.loops.selection import Route
 from dshloop.profiles.edits.desk import Desk
 from dshloop.profiles.edits.edit import disable_row, enable_row, set_config, unset_config
-from dshloop.profiles.edits.layer_edit import LayerEdit, finish
+from dshloop.profiles.edits.layer_edit import LayerEdit, Note, finish
 from dshloop.profiles.edits.row_edit import insert_row
 from dshloop.profiles.patch import UNDEFINED, Row
 from dshloop.profiles.row_path import RowPath
@@ -162,7 +162,12 @@ def _adding(entry: Mapping[str, Any]) -> Work:
         row = _row(desk)
         agents = _agents(row)
         read_dock_config({"agents": [*agents, entry]})
-        return _append(desk, row, agents, dict(entry))
+        edit = _append(desk, row, agents, dict(entry))
+        ids = [other.get("id") for other in agents if is_object(other)]
+        if entry["id"] not in ids:
+            return edit
+        said = f'there is an agent "{entry["id"]}" already; messages can\'t tell the two apart'
+        return replace(edit, notes=(*edit.notes, Note("agent-twice", said)))
 
     return add
 

@@ -12,7 +12,7 @@ from dshloop.errors import (
     UnknownDriverError,
     UnknownLoopError,
 )
-from dshloop.files import decode, read_bytes, shown
+from dshloop.files import decode, read_bytes, require_text, shown
 from dshloop.journal import Change
 from dshloop.loops.fields import Page
 from dshloop.loops.loops_file import Kind, parse_loops
@@ -65,12 +65,10 @@ def plan_unregister(path: Path, kind: Kind, name: str) -> Change:
 def read_strategy_file(path: Path, loop_id: str) -> dict[str, Any]:
     """Read the fields of a strategy from a file: alone, or as one of a loops.yml.
 
-    Raises LOOPS_FILE_INVALID with file and line, UNKNOWN_LOOP when a loops.yml has no such loop.
+    Raises UNREADABLE_FILE, LOOPS_FILE_INVALID with file and line, and UNKNOWN_LOOP when a
+    loops.yml has no such loop.
     """
-    data = read_bytes(path)
-    if data is None:
-        raise LoopsFileInvalidError(f"there is no file {shown(path)}", file=shown(path))
-    page = Page.read(decode(data, path).value, shown(path), LoopsFileInvalidError)
+    page = Page.read(require_text(path).value, shown(path), LoopsFileInvalidError)
     fields = page.fields(page.document.value, None, "")
     if is_object(fields.value.get("loops")):
         loops = fields.value["loops"]

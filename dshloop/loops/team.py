@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dshloop.errors import InvalidConfigError
-from dshloop.files import decode, read_bytes, shown
+from dshloop.files import require_text, shown
 from dshloop.loops.config import read_agent
 from dshloop.loops.fields import Page, near_match
 from dshloop.loops.names import is_object
@@ -25,13 +25,10 @@ class Team:
 def read_team(path: Path) -> Team:
     """Read ``agent-loop-dock: {agents: [...]}``, ``{agents: [...]}`` or the list alone.
 
-    Raises INVALID_CONFIG with file and line for an entry the dock would refuse, and for keys it
-    doesn't know.
+    Raises UNREADABLE_FILE, and INVALID_CONFIG with file and line for an entry the dock would
+    refuse, and for keys it doesn't know.
     """
-    data = read_bytes(path)
-    if data is None:
-        raise InvalidConfigError(f"there is no file {shown(path)}", path="", file=shown(path))
-    page = Page.read(decode(data, path).value, shown(path), InvalidConfigError)
+    page = Page.read(require_text(path).value, shown(path), InvalidConfigError)
     value, where = page.document.value, ""
     if is_object(value) and set(value) == {DOCK_ID}:
         value, where = value[DOCK_ID], DOCK_ID

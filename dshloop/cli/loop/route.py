@@ -131,7 +131,8 @@ def _target(text: str) -> Route:
 def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
     """See that loop and driver are there; what only dsh can run is written with a warning.
 
-    Raises UNKNOWN_LOOP, UNKNOWN_DRIVER and, for a driver on a driver loop, INVALID_CONFIG.
+    Raises UNKNOWN_LOOP, UNKNOWN_DRIVER, why one of them can't be loaded and, for a driver on a
+    driver loop, INVALID_CONFIG.
     """
     from dshloop.cli.profile.common import meant
     from dshloop.runs.hints import way_on
@@ -145,10 +146,10 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
             text = f'{foreign[route.loop]} registers loop "{route.loop}" in JavaScript'
             way = way_on(docking.drivers, routed=True)
             return [Caution(f"{text}: {way}", "FOREIGN_LOOP")]
-        loop = docking.require_loop(route.loop).value
+        loop = docking.require_loop(route.loop).require()
         if route.driver is not None:
-            docking.require_driver(route.driver)
-    if route.driver is not None and loop is not None and loop.kind == "driver":
+            docking.require_driver(route.driver).require()
+    if route.driver is not None and loop.kind == "driver":
         raise InvalidConfigError(
             f'driver selection is only valid for strategy loops; "{loop.id}" is a driver loop',
             hint=f'"{loop.id}" brings its own engine; leave the driver out.',

@@ -19,7 +19,7 @@ from dshloop.splice import YamlText, same
 
 NoteCode = Literal[
     "pinned", "overridden", "unchanged", "disabled-instead", "left-behind", "override-instead",
-    "no-id", "created",
+    "no-id", "created", "agent-twice",
 ]  # fmt: skip
 
 

@@ -168,7 +168,7 @@ def test_what_can_not_be_registered_changes_nothing(docked: Path, tmp_path: Path
         (["a", "here"], 1, "LOOPS_FILE_INVALID"),
         (["A", "cli_loops:critic"], 2, "INVALID_LOOP_ID"),
         (["a", "--from", str(bad)], 1, "LOOPS_FILE_INVALID"),
-        (["a", "--from", str(tmp_path / "none.yml")], 1, "LOOPS_FILE_INVALID"),
+        (["a", "--from", str(tmp_path / "none.yml")], 1, "UNREADABLE_FILE"),
         (["a"], 2, "USAGE"),
     ):
         ran = dshloop("loop", "register", *words, "--json")
@@ -336,3 +336,65 @@ def test_a_route_needs_a_key(docked: Path) -> None:
     ran = dshloop("loop", "route", "", "standard", "--json")
     assert (ran.code, ran.error["code"]) == (2, "USAGE")
     assert docked.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["loop", "use", "broken"], "LOOP_IMPORT_FAILED"),
+        (["loop", "route", "code", "broken"], "LOOP_IMPORT_FAILED"),
+        (["loop", "route", "code", "standard+no-driver"], "INVALID_DRIVER"),
+        (["driver", "use", "no-driver"], "INVALID_DRIVER"),
+    ],
+)
+def test_what_can_not_be_loaded_is_chosen_only_by_force(
+    docked: Path, words: list[str], error: str
+) -> None:
+    (docked.parent / "loops.yml").write_text(
+        "loops: {broken: 'cli_broken:x'}\ndrivers: {no-driver: 'cli_loops:critic'}\n"
+    )
+    before = docked.read_bytes()
+    assert dshloop(*words, "--json").error["code"] == error
+    assert docked.read_bytes() == before
+    assert dshloop(*words, "--force", "--dry-run").code == 0
+
+
+def test_by_force_a_driver_is_chosen_beside_a_broken_loops_file(docked: Path) -> None:
+    (docked.parent / "loops.yml").write_text("loops: 5\n")
+    assert dshloop("driver", "use", "mine", "--json").error["code"] == "LOOPS_FILE_INVALID"
+    assert dshloop("driver", "use", "mine", "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--max-tokens", "0"], "USAGE"),
+        (["--loop", "Bad"], "INVALID_LOOP_ID"),
+        (["--driver", "a b"], "INVALID_DRIVER"),
+    ],
+)
+def test_an_option_that_can_not_be_is_a_usage_error(
+    docked: Path, words: list[str], error: str
+) -> None:
+    ran = dshloop("agent", "add", "x", *words, "--json")
+    assert (ran.code, ran.error["code"]) == (2, error)
+
+
+def test_a_second_agent_of_an_id_is_told(docked: Path) -> None:
+    ran = dshloop("agent", "add", "first")
+    assert ran.code == 0
+    assert 'there is an agent "first" already' in ran.err
+    assert "already" not in dshloop("agent", "add", "second").err
+
+
+def test_the_row_that_runs_is_the_one_that_is_edited(docked: Path) -> None:
+    docked.write_text(
+        "- insert:\n"
+        "    - {id: dock, name: dsh-loop-dock, config: {defaultLoop: first}}\n"
+        "    - {id: dock, name: dsh-loop-dock, config: {defaultLoop: second}}\n"
+        "    - {id: engine, name: dsh-loop-dock/headless-driver, config: {fakeDriver: true}}\n"
+    )
+    assert dshloop("loop", "explain", "--json").json["loop"] == "second"
+    assert dshloop("session", "run", "x", "--json").error["details"]["loop"] == "second"
+    assert dshloop("loop", "use", "standard").code == 0
+    assert dshloop("session", "run", "x", "--driver", "fake").code == 0
