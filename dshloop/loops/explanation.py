@@ -144,10 +144,15 @@ def _explained(
         driver=driver,
         source=None if selection is None else selection.source,
         driver_source=_driver_source(selection, driver_from),
-        candidates=tuple(c._replace(where=known.get(c.where, c.where)) for c in candidates),
+        candidates=tuple(c._replace(where=_place(c.where, known)) for c in candidates),
         conflict=outcome.conflict,
         notices=tuple(_ignored(outcome)),
     )
+
+
+def _place(where: str, known: Mapping[str, str]) -> str:
+    """Say where a candidate is written; for a route there is none of, where it would be."""
+    return known.get(where) or known.get(where.partition(".")[0], where)
 
 
 def _driver_source(selection: Selection | None, origin: Origin | None) -> str | None:

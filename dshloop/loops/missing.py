@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import Literal, NamedTuple
 
 from dshloop.errors import MissingDriverError, UnknownLoopError
@@ -17,12 +18,12 @@ class Missing(NamedTuple):
     message: str
     available: Sequence[str] = ()
 
-    @property
-    def command(self) -> str:
-        """The command that mends it."""
+    def command(self, profile: str | None = None) -> str:
+        """Give the command that mends it, on the profile of this name."""
         if self.origin == "settings" and self.available:
             return f"dshloop driver use {self.available[0]}"
-        return f"dshloop {self.kind} register {self.name} MODULE:OBJECT"
+        on = "" if profile is None else f" --profile {quote(profile)}"
+        return f"dshloop {self.kind} register {self.name} MODULE:OBJECT{on}"
 
 
 def missing_of(error: UnknownLoopError | MissingDriverError, loop_from: str) -> Missing:

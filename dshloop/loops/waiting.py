@@ -53,7 +53,7 @@ class ConfiguredAgent:
     def as_json(self) -> dict[str, Any]:
         """Give the status as a program reads it."""
         missing = self.missing
-        waits_for = None if missing is None else {**missing._asdict(), "command": missing.command}
+        waits_for = None if missing is None else {**missing._asdict(), "command": missing.command()}
         return {
             "id": self.entry.id,
             "state": self.state,

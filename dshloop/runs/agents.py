@@ -183,9 +183,10 @@ def _mend(missing: Missing, process: Process, rows: ProfileRows) -> str:
     """Say what mends it: what the profile's rows tell, or the command that registers it."""
     named = {missing.kind: missing.name}
     kind = UnknownLoopError if missing.kind == "loop" else MissingDriverError
-    error = kind(missing.message, hint=missing.command, **named)
+    command = missing.command(rows.profile)
+    error = kind(missing.message, hint=command, **named)
     mend(error, rows.dock_rows, process.dock.drivers.names, "route")
-    return error.hint or missing.command
+    return error.hint or command
 
 
 def _notices(process: Process, agents: WaitingAgents) -> list[str]:

@@ -56,6 +56,7 @@ def explain(docking: Docking, question: Question, places: Places, cwd: Path) -> 
     if not question.resume:
         options = question.options(question.session)
         found = explain_create(docking.dock, options, docking.places)
+        found = replace(found, notices=(*_stored(places, question.session), *found.notices))
     else:
         name = question.session or "last"
         session, recorded, noted = recorded_in(places, name, cwd, force=question.force_rebind)
@@ -68,6 +69,13 @@ def explain(docking: Docking, question: Question, places: Places, cwd: Path) -> 
     if found.conflict is not None:
         mend(found.conflict, docking.rows, docking.drivers, found.source)
     return found
+
+
+def _stored(places: Places, session: str | None) -> tuple[str, ...]:
+    """Tell that a session is there, so that another question was probably meant."""
+    if session is None or (session != "last" and find_id(places, session) is None):
+        return ()
+    return (f'this is how a new session is selected; with --resume it is how "{session}" goes on',)
 
 
 def keeps_waiting(docking: Docking, entry: AgentEntry, places: Places) -> str | None:

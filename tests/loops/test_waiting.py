@@ -80,7 +80,7 @@ def test_a_change_of_the_settings_starts_what_waited() -> None:
         await dock.agents.settle()
         missing = dock.agents.waiting[0].missing
         assert missing is not None
-        assert missing.command == "dshloop driver use default"
+        assert missing.command() == "dshloop driver use default"
         settings.values = {"defaultDriver": "default"}
         dock.settings_changed()
         await dock.agents.settle()

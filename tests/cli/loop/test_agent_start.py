@@ -56,7 +56,7 @@ def test_each_agent_tells_what_became_of_it(team: Path) -> None:
     waits = found["coder"]["waits_for"]
     assert found["coder"]["state"] == "waiting"
     assert waits["message"] == 'loop "ghost" is not registered (available: standard)'
-    assert waits["command"] == "dshloop loop register ghost MODULE:OBJECT"
+    assert waits["command"] == "dshloop loop register ghost MODULE:OBJECT --profile p"
     assert "row pack (their-pack) registers it" in found["mine"]["waits_for"]["command"]
     assert (found["back"]["state"], found["back"]["fault"]["code"]) == (
         "failed",
@@ -76,7 +76,7 @@ def test_people_see_a_table_and_why_some_wait(team: Path) -> None:
         ["coder", "ghost", "-", "-", "waiting"],
     ]
     assert 'agent "coder" waits since 2' in ran.err
-    assert "  dshloop loop register ghost MODULE:OBJECT\n" in ran.err
+    assert "  dshloop loop register ghost MODULE:OBJECT --profile p\n" in ran.err
 
 
 def test_a_started_session_is_resumed_by_the_next_start_and_by_runs(team: Path) -> None:

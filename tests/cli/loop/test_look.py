@@ -366,3 +366,62 @@ def test_rows_that_only_dsh_can_run_are_listed_as_such(docked: Path) -> None:
     lines = [line.split() for line in dshloop("profile", "row", "list").out.splitlines()]
     assert ["dock", "dsh-loop-dock", "on", "dsh,", "dshloop", str(docked)] in lines
     assert ["theirs", "their-plugin", "on", "dsh", str(docked)] in lines
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ("{id: two, name: dsh-loop-dock}", "AGENT_FACTORY_TAKEN"),
+        ("{id: two, name: dsh-loop-dock/headless-driver}", "DUPLICATE_DRIVER"),
+    ],
+)
+def test_check_finds_a_second_row_that_no_run_starts_with(
+    docked: Path, row: str, code: str
+) -> None:
+    docked.write_text(f"{docked.read_text()}    - {row}\n")
+    [found] = dshloop("loop", "check", "--json").json
+    assert (found["code"], found["severity"], found["line"]) == (code, "error", 11)
+    assert dshloop("session", "run", "x", "--json").error["code"] == code
+    docked.write_text(docked.read_text().replace("{id: two", "{id: two, disabled: true"))
+    assert dshloop("loop", "check", "--json").json == []
+    assert dshloop("session", "run", "x", "--driver", "fake").code == 0
+
+
+def test_check_finds_a_mistyped_key_of_the_engine_row(docked: Path) -> None:
+    text = docked.read_text()
+    docked.write_text(text.replace("fakeDriver: true", "fakedriver: true, systemPrompt: x"))
+    found = dshloop("loop", "check", "--json").json
+    assert [(one["code"], one["path"]) for one in found if one["line"] == 10] == [
+        ("UNKNOWN_KEY", "fakedriver")
+    ]
+    assert found[-1]["hint"] == 'Did you mean "fakeDriver"?'
+
+
+def test_unknown_keys_are_found_in_a_config_that_can_not_be_used(docked: Path) -> None:
+    text = docked.read_text().replace("{code: standard}", "[]\n        sesionLoops: {}")
+    docked.write_text(text)
+    found = {one["path"]: one["code"] for one in dshloop("loop", "check", "--json").json}
+    assert found == {"presetLoops": "INVALID_CONFIG", "sesionLoops": "UNKNOWN_KEY"}
+
+
+@pytest.mark.parametrize("text", ["agent-loops: 5\n", "- agent-loops\n"])
+def test_settings_of_another_shape_are_told(docked: Path, text: str) -> None:
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.write_text(text)
+    assert "the settings can't be read" in dshloop("driver", "list").err
+    assert [one["code"] for one in dshloop("loop", "check", "--json").json] == ["SETTINGS_INVALID"]
+    error = dshloop("driver", "use", "fake-driver", "--json").error
+    assert error["code"] == "SPLICE_REFUSED"
+    assert error["message"].count(str(settings)) == 1
+
+
+def test_a_stored_session_is_pointed_to_its_resume(docked: Path) -> None:
+    assert dshloop("session", "run", "x", "--driver", "fake", "--session-id", "s").code == 0
+    assert "with --resume" in dshloop("loop", "explain", "--session", "s").out
+    assert "with --resume" in dshloop("loop", "explain", "--session", "last").out
+    assert dshloop("loop", "explain", "--session", "t", "--json").json["notices"] == []
+
+
+def test_a_route_there_is_none_of_names_where_it_would_be(docked: Path) -> None:
+    found = dshloop("loop", "explain", "--preset", "none", "--json").json["candidates"]
+    assert found[2]["where"] == f"{docked}:7 (presetLoops)"
