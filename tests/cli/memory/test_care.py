@@ -128,6 +128,7 @@ def test_another_file_is_looked_after_by_its_path(path: Path, tmp_path: Path) ->
     other = f"embedded:{tmp_path / 'other.db'}"
     remember("Kept elsewhere", "--store", other)
     assert memory("check", "--store", other, "--json").json["entries"] == 1
-    assert memory("backup", "copy-of-other.db", "--store", other, "--json").json["entries"] == 1
+    copy = str(tmp_path / "copy.db")
+    assert memory("backup", copy, "--store", other, "--json").json["entries"] == 1
     assert memory("reindex", "--store", other).out == "indexed 1 entries\n"
     assert memory("check", "--json").json["entries"] == 2
