@@ -19,6 +19,7 @@ from dshloop.plugins.patchouli.config import Keys
 
 SERVICE = "patchouliStorage"
 _POLL = 0.05
+_daemons: list[Any] = []  # those that were started here; they go on when we end
 _LOOK_AGAIN = 30.0  # seconds after which a daemon that was not there is looked for again
 
 
@@ -132,7 +133,7 @@ class Storage:
         program = shutil.which(config.command)
         if program is None or not config.providers.exists():
             return False
-        subprocess.Popen(
+        daemon = subprocess.Popen(
             [
                 program, "serve", "--endpoint", str(config.endpoint), "--artifacts",
                 str(config.artifacts), "--providers", str(config.providers), "--config",
@@ -141,4 +142,5 @@ class Storage:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
+        _daemons.append(daemon)
         return True

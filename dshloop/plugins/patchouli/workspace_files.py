@@ -77,11 +77,13 @@ def read_inside(root: str | None, path: str, limit: int) -> tuple[bytes, str]:
         descriptor = _opened(top, steps)
     except OSError:
         raise ValueError(f"workspace-file path is not a regular file: {path}") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise ValueError(f"workspace-file path is not a regular file: {path}")
-        content = _read(file, limit) if found.st_size <= limit else None
+        content = _read(descriptor, limit) if found.st_size <= limit else None
+    finally:
+        os.close(descriptor)
     if content is None:
         raise ValueError(f"workspace-file exceeds the {limit} byte limit: {path}")
     return content, "/".join(steps)
@@ -102,10 +104,10 @@ def _opened(top: str, steps: tuple[str, ...]) -> int:
         os.close(folder)
 
 
-def _read(file: Any, limit: int) -> bytes | None:
+def _read(descriptor: int, limit: int) -> bytes | None:
     """Read up to the limit; None when there is more, because the file grows."""
     content = bytearray()
-    while chunk := file.read(min(_CHUNK, limit + 1 - len(content))):
+    while chunk := os.read(descriptor, min(_CHUNK, limit + 1 - len(content))):
         content += chunk
         if len(content) > limit:
             return None
