@@ -337,24 +337,25 @@ class _Batch:
             self._rows = []
 
 
-def amend(
-    connection: sqlite3.Connection, operation: Operation, entry: Entry, now: float
-) -> Entry | None:
-    """Write an entry in the place of the one that has its id, which can be brought back.
+def amend(connection: sqlite3.Connection, operation: Operation, entry: Entry) -> Entry | None:
+    """Write an entry over the one that has its id; give that one, None when there is none."""
+    old = rewrite(connection, entry)
+    if old is not None:
+        operation.amended(old)
+    return old
 
-    Gives the one that was there, None when there was none.
-    """
+
+def rewrite(connection: sqlite3.Connection, entry: Entry) -> Entry | None:
+    """Write an entry over the row that has its id; give what was there."""
     old = by_id(connection, entry.id)
     if old is None:
         return None
-    forgetting.put_away(connection, operation, old, now)
+    query = "SELECT digest FROM entries WHERE seq = ?"  # an observation's can't be made again
+    (digest,) = connection.execute(query, (old.seq,)).fetchone()
+    if isinstance(entry, Memory):
+        digest = digest_of(entry)
     indexed = index.index_of(entry) if _findable(entry) else None
-    words = 0 if indexed is None else index.length(indexed)
-    connection.execute(_INSERT, (*row_of(entry), _digest(entry), words, old.seq))
-    if indexed is not None:
-        index.add(connection, old.seq, indexed)
-    if isinstance(entry, Observation):
-        sessions.count(connection, entry.session, 1)
+    write.rewrite(connection, old.seq, entry, digest, indexed)
     return old.entry
 
 

@@ -21,7 +21,7 @@ KEPT_SECONDS = 30 * 86_400.0
 
 _WHOLE = f"seq, {COLUMNS}, digest, words"
 _PUT_AWAY = (
-    f"INSERT OR REPLACE INTO forgotten ({_WHOLE}, operation, forgotten_at) "
+    f"INSERT INTO forgotten ({_WHOLE}, operation, forgotten_at) "
     f"SELECT {_WHOLE}, ?, ? FROM entries WHERE seq = ?"
 )
 
@@ -174,13 +174,7 @@ def _delete(connection: sqlite3.Connection, one: Row) -> None:
 
 
 def _put_back(connection: sqlite3.Connection, one: Row) -> None:
-    """Move a row back to its old number; the latest version is found again.
-
-    An entry that was written in its place (bulk.py) goes.
-    """
-    instead = by_id(connection, one.entry.id)
-    if instead is not None:
-        _delete(connection, instead)
+    """Move a row back to its old number; the latest version is found again."""
     connection.execute(
         f"INSERT INTO entries ({_WHOLE}) SELECT {_WHOLE} FROM forgotten WHERE seq = ?", (one.seq,)
     )

@@ -6,9 +6,10 @@ import json
 import sqlite3
 from typing import Any
 
-from dshloop.memory.entries import Memory
+from dshloop.memory.entries import Entry, Memory
 
 ADDED, MERGED, FORGOT, RESTORED, PURGED = "added", "merged", "forgot", "restored", "purged"
+AMENDED = "amended"
 IMPORTED = "imported"
 """Written by bulk.py: the run, the first and last row, the sessions begun, whether it is final."""
 
@@ -43,6 +44,10 @@ class Operation:
         """Note that a repeat was counted, with the labels as they were before."""
         labels = {name: getattr(before, name) for name in _LABELS}
         self.changes.append((MERGED, before.id, labels))
+
+    def amended(self, before: Entry) -> None:
+        """Note that an entry was written over, with all that it was before."""
+        self.changes.append((AMENDED, before.kind, before._asdict()))
 
     def forgot(self) -> None:
         """Note that entries were put away under this change's number.

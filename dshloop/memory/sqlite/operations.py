@@ -7,11 +7,12 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from dshloop.errors import NothingToUndoError
-from dshloop.memory.entries import Entry, Memory
+from dshloop.memory.entries import MEMORY, Entry, Memory, Observation
 from dshloop.memory.sqlite import bulk, forgetting, write
 from dshloop.memory.sqlite.lookup import by_id
 from dshloop.memory.sqlite.operation import (
     ADDED,
+    AMENDED,
     FORGOT,
     IMPORTED,
     MERGED,
@@ -108,6 +109,18 @@ def _forget_again(
     return [row.entry]
 
 
+def _put_back(
+    connection: sqlite3.Connection, _operation: Operation, change: list[Any], _now: float
+) -> list[Entry]:
+    """Write an entry as it was before it was amended, where it still is."""
+    _, kind, before = change
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in before.items()
+    }
+    entry: Entry = Memory(**values) if kind == MEMORY else Observation(**values)
+    return [entry] if bulk.rewrite(connection, entry) is not None else []
+
+
 def _take_out(
     connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
 ) -> list[Entry]:
@@ -116,6 +129,7 @@ def _take_out(
 
 
 _TAKE_BACK = {
+    AMENDED: _put_back,
     IMPORTED: _take_out,
     ADDED: _remove,
     MERGED: _unmerge,

@@ -209,9 +209,8 @@ class SqliteStore(SqliteReader):
             yield from done
 
     def amend(self, entries: Iterable[Entry]) -> Sequence[Entry]:
-        now = self._clock()
         with self._changing("amend") as (connection, operation):
-            old = [bulk.amend(connection, operation, entry, now) for entry in entries]
+            old = [bulk.amend(connection, operation, entry) for entry in entries]
         return [entry for entry in old if entry is not None]
 
     def embed_missing(self) -> Iterator[Filled]:

@@ -246,3 +246,12 @@ def test_observing_users_is_no_finding(store: SqliteStore) -> None:
             NewObservation("s", "p", "prompt_submit", "prompt", f"question {number}", str(number))
         )
     assert told(look(store)) == []
+
+
+def test_a_purge_leaves_nothing_of_what_was_taken_out(store: SqliteStore) -> None:
+    put(store, [new(1, f"the key is {KEY}"), seen(1, f"the token {KEY}")])
+    fix(store, look(store))
+    store.forget(["mem_1", "obs_1"], purge=True)
+    store.close()
+    files = [one for one in store.path.parent.iterdir() if one.is_file()]
+    assert not [one.name for one in files if KEY.encode() in one.read_bytes()]
