@@ -47,6 +47,8 @@ class Term(NamedTuple):
     parts: tuple[tuple[str, float], ...] = ()
     others: tuple[tuple[str, float], ...] = ()
     date: Part | None = None
+    known: bool = False
+    """Whether some entry has the word whole."""
 
     @property
     def itself(self) -> Iterator[str]:

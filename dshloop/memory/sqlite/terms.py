@@ -111,6 +111,7 @@ def _term(word: Word, others: Sequence[tuple[str, float]], corpus: Corpus) -> Te
         None if word.exact is None else padded(word.exact),
         tuple((padded(part), worth * idf / whole) for part, idf in parts.items()),
         tuple((padded(form), factor) for form, factor in others),
+        known=known,
     )
 
 

@@ -186,3 +186,13 @@ def test_a_common_word_does_not_hide_a_rare_one(store: SqliteStore) -> None:
     store.remember(NewMemory("the deploy needs the kraken", "p"))
     assert texts(store, "deploy kraken")[0] == "the deploy needs the kraken"
     assert len(texts(store, "deploy")) == 10
+
+
+def test_an_identifier_comes_before_a_session_that_is_full_of_its_pieces(
+    store: SqliteStore,
+) -> None:
+    store.remember(NewMemory("kept g6r6w2n1 here", "p"))
+    observe(
+        store, "s", *(f"step {number} of g6 r6 w2 n1 with g r w n 6 2 1" for number in range(40))
+    )
+    assert texts(store, "g6r6w2n1", limit=3)[0] == "kept g6r6w2n1 here"
