@@ -16,6 +16,7 @@ from dshloop.host import calling
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
 from dshloop.host.approval import is_allowed, reason_of
+from dshloop.host.hooks import decision
 from dshloop.host.tools import Execution, ToolFailure, ToolFault, ToolResult, as_content
 from dshloop.llm.messages import Message, user_message
 from dshloop.transcripts.vocabulary import Event
@@ -148,16 +149,15 @@ async def execute(execution: Execution) -> ToolResult:
 async def _refusal(execution: Execution) -> str | None:
     """Ask listeners, then guards; give the reason why the call may not run."""
     agent = execution.agent
-    decision = await agent.hooks.waterfall(
+    answer = await agent.hooks.waterfall(
         "tools/pre-execute", execution, last=lambda: {"kind": "allow"}
     )
-    kind = decision.get("kind")
-    if kind == "ask" and not await is_allowed(
-        agent, execution, reason_of(decision), agent.approval()
-    ):
-        return reason_of(decision) or "it was not allowed"
+    decided = decision("tools/pre-execute", answer)
+    kind, reason = decided.get("kind"), reason_of(decided)
+    if kind == "ask" and not await is_allowed(agent, execution, reason, agent.approval()):
+        return reason or "it was not allowed"
     if kind not in ("allow", "ask"):
-        return reason_of(decision) or "it was denied"
+        return reason or "it was denied"
     reasons = (guard(execution) for guard in agent.tools.guards)
     return next((reason for reason in reasons if reason), None)
 
@@ -174,9 +174,10 @@ def _body(execution: Execution) -> Callable[[], Any]:
 
 async def _reviewed(execution: Execution, result: ToolResult) -> ToolResult:
     """Let listeners on tools/post-execute accept, change or block a result."""
-    review = await execution.agent.hooks.waterfall(
+    answer = await execution.agent.hooks.waterfall(
         "tools/post-execute", execution, result, last=lambda: {"kind": "accept"}
     )
+    review = decision("tools/post-execute", answer)
     contexts = [*result.additional_contexts, *(review.get("additionalContexts") or ())]
     result = replace(result, additional_contexts=contexts)
     if review.get("kind") == "block":

@@ -8,7 +8,7 @@ waterfall.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dshloop.host.calling import call, contained
@@ -147,6 +147,16 @@ class Hooks:
 
         while self._orders.tasks:
             await asyncio.wait(set(self._orders.tasks))
+
+
+def decision(event: str, answer: object) -> Mapping[str, Any]:
+    """Give what the listeners of a waterfall decided. Raises TypeError for what is no decision."""
+    if isinstance(answer, Mapping):
+        return answer
+    raise TypeError(
+        f"a listener on {event} gave back {answer!r:.60}, which decides nothing: it gives what "
+        'following() gives, or a mapping with "kind"'
+    )
 
 
 class _Orders:

@@ -80,7 +80,10 @@ async def assemble(agent: Agent) -> str | None:
     found: list[Section] = [*first, *agent.prompt.sections]
     if agent.hooks.listeners(EVENT):
         payload: dict[str, Any] = {"agent": agent, "sections": found}
-        found = await agent.hooks.waterfall(EVENT, payload, last=lambda: found)
+        answer = await agent.hooks.waterfall(EVENT, payload, last=lambda: found)
+        if not isinstance(answer, list | tuple):
+            raise TypeError(f"a listener on {EVENT} gave back {answer!r:.60}, no list of sections")
+        found = list(answer)
     variables = agent.prompt.variables
     texts = (fill(section.text, agent, variables).strip() for section in found)
     return "\n\n".join(text for text in texts if text) or None

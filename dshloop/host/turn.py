@@ -9,11 +9,13 @@ from typing import Any
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
 from dshloop.host.calling import contained
+from dshloop.host.hooks import decision
 from dshloop.host.prompt import assemble
 from dshloop.host.request import Answer, ask
 from dshloop.llm.messages import Message, failure
 
 Reason = Mapping[str, Any]
+PRE_STEP = "agent/pre-step"
 
 
 def begin_turn(agent: Agent, signal: AbortSignal) -> Turn:
@@ -97,10 +99,16 @@ class Turn:
             "step": self.step + 1,
             "signal": self.signal,
         }
-        decision = await self.agent.hooks.waterfall(
-            "agent/pre-step", event, last=lambda: {"kind": "enter", "messages": self.batch}
+        answer = await self.agent.hooks.waterfall(
+            PRE_STEP, event, last=lambda: {"kind": "enter", "messages": self.batch}
         )
-        return None if decision["kind"] == "reject" else list(decision["messages"])
+        decided = decision(PRE_STEP, answer)
+        if decided.get("kind") == "reject":
+            return None
+        messages = decided.get("messages")
+        if not isinstance(messages, list | tuple):
+            raise TypeError(f"a listener on {PRE_STEP} lets a step begin without its messages")
+        return list(messages)
 
     async def _make_step(
         self, messages: Sequence[Message], system: str | None

@@ -491,3 +491,20 @@ def test_what_was_done_for_an_agent_is_undone_though_a_step_fails() -> None:
     asyncio.run(run())
     assert log == ["first"]
     assert host.warnings == ['ending agent "s": division by zero']
+
+
+@pytest.mark.parametrize("event", ["agent/pre-step", "system-prompt/assemble"])
+def test_a_listener_that_gives_nothing_back_is_named(event: str) -> None:
+    agent = agent_on(Scripted([*text("a"), finish()]))
+    agent.hooks.on(event, lambda _event, _next: None)
+    talk(agent, "one")
+    reason = data_of(agent, "turn/end")[0]["reason"]
+    assert reason["kind"] == "error"
+    assert f"a listener on {event} gave back None" in reason["error"]["message"]
+
+
+def test_a_step_without_its_messages_is_refused() -> None:
+    agent = agent_on(Scripted([*text("a"), finish()]))
+    agent.hooks.on("agent/pre-step", lambda _event, _next: {"kind": "enter"})
+    talk(agent, "one")
+    assert "without its messages" in data_of(agent, "turn/end")[0]["reason"]["error"]["message"]

@@ -210,6 +210,14 @@ def test_a_listener_that_raises_is_the_calls_error(event: str) -> None:
     assert result_of(agent)["error"]["name"] == "ValueError"
 
 
+@pytest.mark.parametrize("event", ["pre-execute", "post-execute"])
+def test_a_listener_that_gives_nothing_back_is_named(event: str) -> None:
+    agent = agent_with(tool("t"), script=calls("t"))
+    agent.hooks.on(f"tools/{event}", lambda *_: None)
+    go(agent)
+    assert f"a listener on tools/{event} gave back None" in said(agent)
+
+
 @pytest.mark.parametrize("how", ["listener", "guard", "ask"])
 def test_a_refused_call_does_not_run(how: str) -> None:
     ran: list[Any] = []
