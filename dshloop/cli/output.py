@@ -53,8 +53,12 @@ class Output:
         return ExitCode.DONE
 
     def error(self, error: DshloopError, fault: Exception | None = None) -> int:
-        """Write an error to stderr, as one JSON line with --json; give its exit code."""
+        """Write an error to stderr, as one JSON line with --json; give its exit code.
+
+        What was noted on it is told before: it may be why.
+        """
         self._warnings(self.recovered)
+        self._notices(getattr(error, "__notes__", ()))
         if self.json:
             self._tell(json_text({"error": error.as_json()}), utf8=True)
         else:

@@ -94,7 +94,8 @@ class Conversation:
         """Start the profile's rows and open a session; nothing is written before a prompt.
 
         Raises what a row, the dock and the session raise: ROW_FAILED, DRIVER_UNAVAILABLE,
-        MISSING_DRIVER, UNKNOWN_LOOP, LOOP_SWITCH, LOCK_HELD, the SESSION_ errors.
+        MISSING_DRIVER, UNKNOWN_LOOP, LOOP_SWITCH, LOCK_HELD, the SESSION_ errors. What the rows
+        warned of until then is noted on it.
         """
         sessions = StoredSessions(places, options.cwd, clock, options.command)
         try:
@@ -107,8 +108,10 @@ class Conversation:
                 opening = _Opening(process, sessions, options)
                 make = opening.create if options.resume is None else opening.resume
                 return cls(await make(clock), process)
-            except BaseException:
+            except BaseException as error:
                 await process.stop()
+                for warning in process.host.warnings:
+                    error.add_note(warning)
                 raise
         finally:
             sessions.close()

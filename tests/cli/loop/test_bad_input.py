@@ -224,3 +224,15 @@ def test_what_a_session_records_is_the_docks_alone(
     assert (ran.code, ran.out, ran.error["code"]) == (1, "", code)
     assert said in ran.error["message"]
     assert dshloop("session", "show", "s").code == 3
+
+
+def test_what_the_rows_warned_of_is_told_with_the_error_of_a_run() -> None:
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("agent-loops: {defaultDriver: fake-driver\n")
+    ran = dshloop("session", "run", "hi")
+    assert ran.code == 3
+    warned, error = ran.err.index("the settings can't be read"), ran.err.index("error: no model")
+    assert warned < error
+    assert ran.err.count("the settings can't be read") == 1
+    assert len(dshloop("session", "run", "hi", "--json").err.splitlines()) == 1
