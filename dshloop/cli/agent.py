@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.dock_complete import agent_ids, driver_names, loop_ids
+from dshloop.cli.dock_complete import agent_ids, driver_names, loop_ids, session_ids
 from dshloop.cli.docked import (
     DryRun,
     Layer,
@@ -72,7 +72,12 @@ def add(
     ] = None,
     resume: Annotated[
         str | None,
-        typer.Option("--resume-session-id", metavar="ID", help="The session it goes on with."),
+        typer.Option(
+            "--resume-session-id",
+            metavar="ID",
+            autocompletion=session_ids,
+            help="The session it goes on with.",
+        ),
     ] = None,
     loop: Annotated[
         str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="Its loop.")

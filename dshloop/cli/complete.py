@@ -69,6 +69,12 @@ def profile_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str,
     return [item for item in offered if item[0].startswith(incomplete)]
 
 
+def layer_names(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
+    """Offer the layers that an edit of a profile may go to."""
+    offered = [("profile", "this profile"), ("home", "all profiles")]
+    return [item for item in offered if item[0].startswith(incomplete)]
+
+
 def setting_keys(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
     """Offer the keys of config.yml."""
     from dshloop.config import SETTINGS

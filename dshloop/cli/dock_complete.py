@@ -58,11 +58,32 @@ def registered_drivers(ctx: Any, args: list[str], incomplete: str) -> list[Item]
     return _first(_registered(ctx, "driver"), incomplete)
 
 
+def session_ids(ctx: Any, args: list[str], incomplete: str) -> list[Item]:
+    """Offer stored sessions, the newest of this folder first."""
+    from dshloop.cli.session.common import session_ids as stored
+
+    return stored(ctx, args, incomplete)
+
+
+def preset_ids(ctx: Any, args: list[str], incomplete: str) -> list[Item]:
+    """Offer the presets that a session can be started on."""
+    from dshloop.host.presets import FOLDER, preset_names
+
+    names = preset_names(invocation(ctx).places.dsh_home / FOLDER)
+    return _first([(name, "preset") for name in names], incomplete)
+
+
 def agent_ids(ctx: Any, args: list[str], incomplete: str) -> list[Item]:
     """Offer the agents of the dock row."""
     with docked(invocation(ctx), packages=False) as (docking, _):
         entries = docking.dock.config.agents
     return _first([(entry.id, entry.loop or "agent") for entry in entries], incomplete)
+
+
+def new_route_keys(ctx: Any, args: list[str], incomplete: str) -> list[Item]:
+    """Offer what can be routed: presets or, behind --session, sessions."""
+    offer = session_ids if ctx.params.get("session") else preset_ids
+    return [item for item in offer(ctx, args, incomplete) if item[0] != "last"]
 
 
 def route_keys(ctx: Any, args: list[str], incomplete: str) -> list[Item]:

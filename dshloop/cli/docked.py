@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.complete import layer_names
 from dshloop.cli.inbox import notices as inbox_notices
 from dshloop.cli.inbox import user_inbox
 from dshloop.cli.invocation import Invocation
@@ -30,7 +31,13 @@ Yes = Annotated[
     bool, typer.Option("--yes", help="Put a dock row in where the profile has none, unasked.")
 ]
 Layer = Annotated[
-    str, typer.Option("--layer", metavar="LAYER", help="The layer to write to: profile or home.")
+    str,
+    typer.Option(
+        "--layer",
+        metavar="LAYER",
+        autocompletion=layer_names,
+        help="The layer to write to: profile or home.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write it in spite of what is unknown here.")]
 

@@ -87,6 +87,18 @@ def test_loops_drivers_and_agents_are_offered(monkeypatch: pytest.MonkeyPatch) -
     assert complete("session", "run", "--provider", "o") == ["openai"]
     assert "deepseek/deepseek-flash" in complete("session", "run", "--model", "deep")
     assert "code" in complete("loop", "unroute", "")
+    assert complete("loop", "use", "--layer", "") == ["profile", "home"]
+    assert complete("profile", "set", "--layer", "h") == ["home"]
+
+
+def test_presets_and_sessions_are_offered_where_they_are_named() -> None:
+    dshloop("session", "run", "hi", "--driver", "fake", "--session-id", "mine")
+    for words in (["loop", "explain", "--preset"], ["session", "run", "--preset"]):
+        assert complete(*words, "mi") == ["minimal"]
+    assert complete("loop", "route", "mi") == ["minimal"]
+    assert complete("loop", "route", "--session", "") == ["mine"]
+    assert complete("loop", "explain", "--session", "") == ["last", "mine"]
+    assert complete("agent", "add", "x", "--resume-session-id", "m") == ["mine"]
 
 
 def packages(folder: Path, loops: str = "theirs = their_package:loop") -> dict[str, str]:
@@ -149,6 +161,31 @@ SHELLS = {
     "fish": (["fish", "--no-config"], "dshloop.fish", "source"),
     "zsh": (["zsh", "-f", "-i"], "_dshloop", "autoload -Uz compinit; compinit -u -D; source"),
 }
+
+
+def test_fish_offers_files_only_where_nothing_else_fits(tmp_path: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    (tmp_path / "a-file.yml").touch()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line, offered in (
+        ("dshloop driver use ", ["default", "fake-driver"]),
+        ("dshloop loop register x --from a-", ["a-file.yml"]),
+    ):
+        ran = subprocess.run(
+            [
+                "fish",
+                "--no-config",
+                "-c",
+                f"source {SCRIPTS / 'dshloop.fish'}; complete -C '{line}'",
+            ],
+            env={**os.environ, "PATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert [each.partition("\t")[0] for each in ran.stdout.splitlines()] == offered
 
 
 @pytest.mark.parametrize("name", SHELLS)

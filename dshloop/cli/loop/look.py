@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.dock_complete import driver_names, loop_ids
+from dshloop.cli.dock_complete import driver_names, loop_ids, preset_ids, session_ids
 from dshloop.cli.docked import cautions, docked
 from dshloop.cli.loop.common import app
 from dshloop.cli.params import ProfileCommand, invocation
@@ -57,10 +57,14 @@ def show(ctx: typer.Context, loop: LoopId) -> Result[dict[str, Any]]:
 def explain(
     ctx: typer.Context,
     session: Annotated[
-        str | None, typer.Option(metavar="ID", help="The session, whose route counts.")
+        str | None,
+        typer.Option(
+            metavar="ID", autocompletion=session_ids, help="The session, whose route counts."
+        ),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(metavar="ID", help="The preset of a new session.")
+        str | None,
+        typer.Option(metavar="ID", autocompletion=preset_ids, help="The preset of a new session."),
     ] = None,
     loop: Annotated[
         str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="Ask for this loop.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.dock_complete import route_keys, route_targets
+from dshloop.cli.dock_complete import new_route_keys, route_keys, route_targets
 from dshloop.cli.docked import DryRun, Force, Layer, Yes, docked, edit_dock
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.loop.common import app
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from dshloop.profiles.edits.desk import Desk
     from dshloop.profiles.edits.layer_edit import LayerEdit
 
-Key = Annotated[
-    str,
-    typer.Argument(metavar="KEY", autocompletion=route_keys, help="A preset's or session's id."),
-]
+_KEY = "A preset's or session's id."
+NewKey = Annotated[str, typer.Argument(metavar="KEY", autocompletion=new_route_keys, help=_KEY)]
+Key = Annotated[str, typer.Argument(metavar="KEY", autocompletion=route_keys, help=_KEY)]
 ForSession = Annotated[bool, typer.Option("--session", help="KEY is the id of a session.")]
 ForPreset = Annotated[bool, typer.Option("--preset", help="KEY is the id of a preset.")]
 
@@ -55,7 +54,7 @@ def use(
 )
 def route(
     ctx: typer.Context,
-    key: Key,
+    key: NewKey,
     target: Annotated[
         str,
         typer.Argument(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.complete import layer_names
 from dshloop.cli.inbox import notices, user_inbox
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import ProfileCommand, invocation
@@ -23,6 +24,7 @@ Layer = Annotated[
     typer.Option(
         "--layer",
         metavar="LAYER",
+        autocompletion=layer_names,
         help="The layer to write to: profile, home or preset:ID.",
     ),
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.dock_complete import loop_ids, runnable_drivers
+from dshloop.cli.dock_complete import loop_ids, preset_ids, runnable_drivers
 from dshloop.cli.docked import run_rows
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.models import asking, model_names, provider_names
@@ -44,7 +44,10 @@ def run(
         str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="The loop it runs on.")
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(metavar="ID", help="The agent preset of a new session.")
+        str | None,
+        typer.Option(
+            metavar="ID", autocompletion=preset_ids, help="The agent preset of a new session."
+        ),
     ] = None,
     session_id: Annotated[
         str | None, typer.Option(metavar="ID", help="The id of the new session.")
