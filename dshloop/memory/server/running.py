@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import socket
@@ -69,6 +70,7 @@ class Listening:
         logger, forwarded = logging.getLogger("uvicorn.error"), Forwarded(self._log)
         logger.addHandler(forwarded)
         logger.propagate = False
+        gc.freeze()  # what was imported stays: it need not be looked at again and again
         try:
             with _ending(_Uvicorn(config)) as server:
                 server.run([self.socket])
