@@ -251,31 +251,33 @@ class Agent:
 
     def _start(self) -> None:
         """Begin a turn at once, so that it can be aborted from now on, and let it run."""
-        from dshloop.host.turn import begin_turn
-
         self.fault = None
         self._signal = AbortSignal()
         self._become("running")
         try:
-            turn = begin_turn(self, self._signal)
+            turn = self.begin_turn(self._signal)
         except BaseException:
             self._signal = None
             self._become("idle")
             raise
         self._task = asyncio.get_running_loop().create_task(self._work(turn))
 
+    def begin_turn(self, signal: AbortSignal) -> Turn:
+        """Start the next turn; an agent with another engine has turns of its own kind."""
+        from dshloop.host.turn import begin_turn
+
+        return begin_turn(self, signal)
+
     def _become(self, status: Status) -> None:
         self.status = status
         self.hooks.emit("agent/status", {"agent": self, "status": status})
 
     async def _work(self, turn: Turn) -> None:
-        from dshloop.host.turn import begin_turn
-
         try:
             await turn.finish()
             while self.inbox.wakes and not self._disposed:
                 self._signal = AbortSignal()
-                await begin_turn(self, self._signal).finish()
+                await self.begin_turn(self._signal).finish()
         except Exception as fault:
             self.fault = fault
         finally:

@@ -86,10 +86,7 @@ class Engine:
     ) -> AgentHandle:
         """Set an agent up, register and announce it; when that fails nothing of it remains."""
         try:
-            agent = Agent(
-                session, options.agent_options, owner.adapters, owner,
-                max_parallel=self.max_parallel,
-            )  # fmt: skip
+            agent = self.make_agent(session, options.agent_options, owner)
         except BaseException:
             session.close()
             raise
@@ -101,6 +98,10 @@ class Engine:
         agent.publish()
         owner.agents[agent.id] = agent
         return await _announced(owner, agent)
+
+    def make_agent(self, session: Session, options: AgentOptions, owner: Host) -> Agent:
+        """Make the agent of a session; another engine makes agents of another kind."""
+        return Agent(session, options, owner.adapters, owner, max_parallel=self.max_parallel)
 
     async def _set_up(
         self, owner: Host, agent: Agent, options: CreateOptions | ResumeOptions

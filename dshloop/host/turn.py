@@ -20,9 +20,14 @@ PRE_STEP = "agent/pre-step"
 
 def begin_turn(agent: Agent, signal: AbortSignal) -> Turn:
     """Start the next turn of an agent and claim its input; `Turn.finish` does the rest."""
+    return Turn(agent, signal, *open_turn(agent))
+
+
+def open_turn(agent: Agent) -> tuple[int, Sequence[Message]]:
+    """Record the start of a turn; gives its number and the input it has claimed."""
     number = _next_number(agent)
     agent.append("turn/start", {"turn": number})
-    return Turn(agent, signal, number, _claimed(agent, agent.inbox.claim_first(), number))
+    return number, _claimed(agent, agent.inbox.claim_first(), number)
 
 
 @dataclass(slots=True)
