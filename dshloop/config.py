@@ -27,7 +27,16 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     Setting("profile", str, "the profile to work on when --profile names none"),
     Setting("model", str, "the PROVIDER/MODEL that answers when none is named"),
-    Setting("memory.store", str, "the memory store to use when --store names none", ("embedded",)),
+    Setting(
+        "memory.store",
+        str,
+        "the memory store to use when --store names none",
+        ("embedded", "patchouli"),
+    ),
+    Setting("memory.patchouli.socket", str, "the socket of Patchouli's storage daemon"),
+    Setting("memory.patchouli.file", str, "its database, to read where no daemon answers"),
+    Setting("memory.patchouli.workspace", str, "the workspace to look at, else the current folder"),
+    Setting("memory.patchouli.user", str, "the user of the scope to look at"),
     Setting("memory.semantic", bool, "recall by meaning too, as with --semantic"),
     Setting(
         "memory.embeddings.provider",

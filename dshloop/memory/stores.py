@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import StoreUnknownError
 from dshloop.files import shown
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 PATCHOULI = "patchouli"
-STORES = (EMBEDDED,)
+STORES = (EMBEDDED, PATCHOULI)
 DATABASE = "memory.db"
 """What the embedded store's file is called in a data folder."""
 
@@ -32,6 +32,7 @@ def open_store(
     embedder: Callable[[], Embedder] | None = None,
     semantic: bool = False,
     synonyms: Path | None = None,
+    setting: Callable[[str], Any] = lambda _key: None,
 ) -> MemoryStore:
     """Open a store by name, the embedded one when there is none; raises STORE_UNKNOWN.
 
@@ -39,8 +40,12 @@ def open_store(
     ``embedded:PATH`` is another file, or the one in a folder; ``place`` makes its path absolute.
     ``readonly`` refuses every write; ``notice`` is called with what a person should know.
     ``embedder`` opens the model for recall by meaning, which ``semantic`` makes the usual way;
-    ``synonyms`` is a user's file of them.
+    ``synonyms`` is a user's file of them. ``patchouli`` and ``patchouli:PATH`` (a socket or a
+    file) is Patchouli's storage, found by what ``setting`` gives of config.yml's keys.
     """
+    other = _other(name, setting, place, notice)
+    if other is not None:
+        return other
     file = _database(name, database, place, readonly=readonly)
     from dshloop.memory.sqlite.store import SqliteStore
 
@@ -61,11 +66,15 @@ def open_reader(
     embedder: Callable[[], Embedder] | None = None,
     semantic: bool = False,
     synonyms: Path | None = None,
+    setting: Callable[[str], Any] = lambda _key: None,
 ) -> MemoryReader:
     """Open what only reads a store: like `open_store`, in half the time.
 
     Without ``readonly`` a file of an older schema is brought forward.
     """
+    other = _other(name, setting, place, notice)
+    if other is not None:
+        return other
     file = _database(name, database, place, readonly=readonly)
     from dshloop.memory.sqlite.reader import SqliteReader
 
@@ -73,6 +82,21 @@ def open_reader(
         file, clock=clock, readonly=readonly, notice=notice,
         embedder=embedder, semantic=semantic, synonyms=synonyms,
     )  # fmt: skip
+
+
+def _other(
+    name: str | None,
+    setting: Callable[[str], Any],
+    place: Callable[[str], Path],
+    notice: Callable[[str], None] | None,
+) -> MemoryStore | None:
+    """Open a store that is not the embedded one; None where that is meant."""
+    kind, _, where = (name or EMBEDDED).partition(":")
+    if kind != PATCHOULI:
+        return None
+    from dshloop.memory.patchouli.opening import open_patchouli
+
+    return open_patchouli(where, setting, place, notice)
 
 
 def _database(

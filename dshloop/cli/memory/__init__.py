@@ -32,6 +32,8 @@ VERBS: Mapping[str, str] = {
     "observations": "past",
     "observe": "observe",
     "timeline": "past",
+    "tail": "peer",
+    "artifact": "peer",
     "stats": "look",
     "export": "exchange",
     "import": "exchange",

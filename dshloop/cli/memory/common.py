@@ -283,6 +283,7 @@ def _opening(
         "embedder": lambda: _embedder(run, config),
         "semantic": bool(config.get("memory.semantic")),
         "synonyms": places.config / "synonyms.txt",
+        "setting": config.get,
     }
 
 

@@ -22,7 +22,7 @@ _SETTING = "memory.store"
 @app.command(cls=Command)
 def stores(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     """List the stores, which one is used, and why."""
-    from dshloop.memory.stores import EMBEDDED, STORES
+    from dshloop.memory.stores import STORES
 
     run = invocation(ctx)
     used, why = _in_use(run)
@@ -33,7 +33,7 @@ def stores(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
             "known": name in STORES,
             "in_use": name == used,
             "why": why if name == used else None,
-            "where": str(run.places.memory_db) if name == EMBEDDED else None,
+            "where": _where(run, name),
         }
         for name in names
     ]
@@ -72,6 +72,18 @@ def use(
         warnings.append(Caution(f"${_VARIABLE} is {other}, which counts more", "STORE_OVERRIDDEN"))
     said = f"{'changed' if changed else 'nothing to change in'} {change.path}"
     return Result(data, notices=[said], warnings=warnings)
+
+
+def _where(run: Invocation, name: str) -> str | None:
+    from dshloop.memory.stores import EMBEDDED, PATCHOULI
+
+    if name == EMBEDDED:
+        return str(run.places.memory_db)
+    if name != PATCHOULI:
+        return None
+    from dshloop.memory.patchouli_socket.client import DEFAULT_ENDPOINT
+
+    return run.config.get("memory.patchouli.socket") or DEFAULT_ENDPOINT
 
 
 def _row(store: Mapping[str, Any]) -> tuple[str, ...]:

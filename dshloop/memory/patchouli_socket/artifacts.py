@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from dshloop.errors import PeerAnswerError
@@ -69,19 +68,3 @@ def download(
     digest = entity["value"].get("digest")
     if digest is not None and digest != f"sha256:{sum_.hexdigest()}":
         raise PeerAnswerError(f"the bytes of artifact {id_} don't have its digest")
-
-
-def save(client: Client, meta: Meta, id_: str, path: Path, *, version: str | None = None) -> int:
-    """Write an artifact to a new file (0600); give its bytes. Raises FileExistsError too."""
-    import os
-
-    size = 0
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            for piece in download(client, meta, id_, version=version):
-                size += file.write(piece)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return size

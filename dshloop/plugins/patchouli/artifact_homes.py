@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from dshloop.memory.artifacts import ARTIFACTS, BLOBS
+
 if TYPE_CHECKING:
     from dshloop.memory.patchouli_socket import Client
     from dshloop.memory.store import MemoryStore
-
-ARTIFACTS, BLOBS = "patchouli/artifact", "patchouli/blob"
-"""Kinds of the documents in our store: facts by id, bytes (base64) by their SHA-256."""
 
 
 @dataclass(frozen=True, slots=True)

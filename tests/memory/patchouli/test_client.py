@@ -18,9 +18,11 @@ from dshloop.errors import (
     PeerAnswerError,
     PeerDownError,
     PeerTimeoutError,
+    WriteFailedError,
 )
+from dshloop.memory.artifacts import save
 from dshloop.memory.patchouli_socket import Client
-from dshloop.memory.patchouli_socket.artifacts import download, save, upload
+from dshloop.memory.patchouli_socket.artifacts import download, upload
 from dshloop.memory.patchouli_socket.querying import instruction, query_text
 from tests.stand_ins.patchouli import PROGRAM, SCOPE, Daemon, create, daemon, knowledge, metadata
 
@@ -189,13 +191,13 @@ def test_artifacts_go_up_and_come_down_in_chunks(client: Client, tmp_path: Path)
     )
     id_ = entity["ref"]["id"]
     assert b"".join(download(client, SCOPE, id_)) == content
-    assert save(client, SCOPE, id_, tmp_path / "a.bin") == len(content)
+    assert save(download(client, SCOPE, id_), tmp_path / "a.bin") == len(content)
     assert (tmp_path / "a.bin").read_bytes() == content
     assert (tmp_path / "a.bin").stat().st_mode & 0o077 == 0
-    with pytest.raises(FileExistsError):
-        save(client, SCOPE, id_, tmp_path / "a.bin")
+    with pytest.raises(WriteFailedError, match="file exists"):
+        save(download(client, SCOPE, id_), tmp_path / "a.bin")
     with pytest.raises(PatchouliFailedError, match="NOT_FOUND"):
-        save(client, own("elsewhere"), id_, tmp_path / "b.bin")
+        save(download(client, own("elsewhere"), id_), tmp_path / "b.bin")
     assert not (tmp_path / "b.bin").exists()
     empty = upload(client, SCOPE, b"", media_type="text/plain", metadata=metadata())
     assert b"".join(download(client, SCOPE, empty["ref"]["id"])) == b""

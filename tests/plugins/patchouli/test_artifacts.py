@@ -14,11 +14,11 @@ import pytest
 
 from dshloop.host.host import Host
 from dshloop.host.mount import Mount
+from dshloop.memory.artifacts import ARTIFACTS, BLOBS
 from dshloop.memory.patchouli_socket.artifacts import download
 from dshloop.memory.stores import open_store
 from dshloop.plugins.memory_place import SERVICE as PLACE
 from dshloop.plugins.memory_place import MemoryPlace
-from dshloop.plugins.patchouli.artifact_homes import ARTIFACTS, BLOBS
 from dshloop.plugins.patchouli.artifact_ingestor import (
     ATTACHMENTS,
     ArtifactIngestor,
