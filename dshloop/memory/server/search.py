@@ -154,11 +154,12 @@ def _spread(store: MemoryStore, query: str, where: Filters, limit: int) -> list[
 
 def _every(store: MemoryStore, query: str, where: Filters, limit: int) -> Iterator[Found]:
     for hit in store.recall(query, where, limit=limit, min_score=0.0):
-        yield Found(hit.entry, hit.score)
+        score = round(hit.score, 6)
+        yield Found(hit.entry, score)
         for id_ in hit.folded:
             entry = exact(store, id_)
             if entry is not None:
-                yield Found(entry, hit.score)
+                yield Found(entry, score)
 
 
 def _within_folder(store: MemoryStore, hits: Iterator[Found], cwd: str) -> Iterator[Found]:
