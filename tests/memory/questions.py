@@ -85,6 +85,56 @@ APART: Cases = [
         "run `check` before the release is tagged again",
     ),
     ("日志保存在目录中三十天以上", "日志保存在目录中五十天以上"),
+    (
+        "we deploy on fridays after the review of the code",
+        "we deploy on mondays after the review of the code",
+    ),
+    ("the server for the reports is called apollo", "the server for the reports is called zeus"),
+    (
+        "the timeout of the client is ten seconds by default",
+        "the timeout of the client is ten minutes by default",
+    ),
+    (
+        "the search is enabled in the production cluster",
+        "the search is disabled in the production cluster",
+    ),
+    ("the flag for search is true in the cluster", "the flag for search is false in the cluster"),
+    (
+        "use the left button to accept the merge at last",
+        "use the right button to accept the merge at last",
+    ),
+    (
+        "run the migration before the deploy of the service",
+        "run the migration after the deploy of the service",
+    ),
+    (
+        "releases on Fridays are allowed after lunch",
+        "releases on Fridays are not allowed after lunch",
+    ),
+    ("the cache can be cleared on every release", "the cache can't be cleared on every release"),
+    ("the cache can be cleared on every release", "the cache can’t be cleared on every release"),
+    ("缓存应该在每次发布时清除", "缓存不应该在每次发布时清除"),
+    ("会议在北京的办公室里举行大家都来参加", "会议在上海的办公室里举行大家都来参加"),
+    ("서버는 월요일에 재시작합니다", "서버는 화요일에 재시작합니다"),
+    ("the variable of the login form is userId", "the variable of the login form is userID"),
+    (
+        "the config is read from /etc/app/config first",
+        "the config is read from /etc/app/Config first",
+    ),
+    ("carol reports to dave in the platform team", "dave reports to carol in the platform team"),
+    ("health checks use http inside the cluster", "health checks use https inside the cluster"),
+    ("the alert needs a ratio > limit of the day", "the alert needs a ratio < limit of the day"),
+    ("verbose output is shown by the flag -v", "verbose output is shown by the flag -V"),
+    ("rows match where left == right in the join", "rows match where left != right in the join"),
+    ("success is shown as ✅ in the log file", "success is shown as ❌ in the log file"),
+    (
+        "the parser of the tool is written in C++ today",
+        "the parser of the tool is written in C today",
+    ),
+    (
+        "the guide is at https://docs.example.com/deploy",
+        "the guide is at https://docs.example.com/update",
+    ),
 ]
 SAME: Cases = [
     (
@@ -100,8 +150,8 @@ SAME: Cases = [
         "The user prefers short answers, without lists.",
     ),
     (
-        "releases on Fridays are allowed after lunch",
-        "releases on Fridays are not allowed after lunch",
+        "the releases of the online shop were made after an early lunch",
+        "The releases of the online shops were made after early lunch.",
     ),
     ("用户喜欢简洁的回答并且要求代码注释使用中文", "用户喜欢简洁的回答并且要求代码注释使用中文。"),
     (

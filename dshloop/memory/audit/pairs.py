@@ -10,7 +10,7 @@ from dshloop.errors import DshloopError
 from dshloop.memory.audit.findings import Finding, shortened
 from dshloop.memory.audit.sketches import Sketches
 from dshloop.memory.entries import Entry, Memory
-from dshloop.memory.sqlite.similar import NEAR, kept_apart
+from dshloop.memory.sqlite.similar import NEAR, difference
 from dshloop.memory.store import MemoryStore
 
 ECHO = 0.9
@@ -62,7 +62,7 @@ def differing(one: str, other: str) -> str | None:
     """Say in what two nearly equal texts contradict each other, None when they don't."""
     if _negated(one) != _negated(other):
         return "one of them denies it"
-    if not kept_apart(one, other):
+    if difference(one, other) != "fact":
         return None
     numbers = [_NUMBER.findall(text) for text in (one, other)]
     if numbers[0] != numbers[1]:

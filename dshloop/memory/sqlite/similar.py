@@ -1,14 +1,15 @@
 """Telling whether two texts say the same: pure, linear in their length.
 
-The measure is agentmemory's (agentmemory 6); what it would wrongly collapse is kept apart: facts
-that differ in a number, a name or an identifier (agentmemory 13, D17).
+The measure is agentmemory's (agentmemory 6). It counts words, and would collapse facts that differ
+in a number, a name or an identifier (agentmemory 13, D17). A name may be any word, so the same are
+only texts of which one has all words of the other, in their order, and more that changes nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 NEAR = 0.7
 """Above it a newcomer takes the other's place."""
@@ -19,6 +20,8 @@ ALIKE = 0.4
 _SHORTEST = 3
 _LONGEST = 60
 _EDGES = ".,;:!?…\"'`()[]{}<>*«»„“”‘’。，、；：！？「」『』（）【】《》"
+_AROUND = _EDGES.replace("<", "").replace(">", "")
+_DASHES = frozenset(("-", "–", "—"))
 _TOKEN = re.compile(r"\n|\S+")
 _LETTER = re.compile(r"[^\W_]")
 _NUMERAL = re.compile(
@@ -27,20 +30,24 @@ _NUMERAL = re.compile(
 _MOST_TOKENS = 20_000
 _ENDS = (".", "!", "?", ":", ";", "。", "！", "？", "：", "；")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-_INNER = re.compile(r"\w[-._/\\:@#=+~]+\w|[a-z][A-Z]|_")
+_CHARACTER = re.compile(f"{_UNSPACED.pattern[:-1]}|[^{_UNSPACED.pattern[1:-1]}+")
+_INNER = re.compile(r"\w[-._/\\:@#=+~]+\w|[a-z][A-Z]|_|^[-+]|[-+#]$")
+_BULLETS = frozenset("-*•·–—|#>")
 _NUMBERS = re.compile(
     "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|"
     "seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million|"
     "billion|once|twice|thrice|half|first|second|third|(?:four|fif|six|seven|eigh|nin|ten)th|"
     "single|double|triple"
 )
-
-
-class _Token(NamedTuple):
-    word: str
-    telling: bool
-    leads: bool
-    """A capitalised word at the beginning of a sentence: perhaps a name, perhaps not."""
+_VOWEL = re.compile("[aeiouy]")
+_ARTICLES = frozenset(("a", "an", "the"))
+_OPPOSITES = """
+    not no never none neither nor nobody nothing nowhere without cannot except unless instead
+    hardly off false nicht kein keine keinen keiner nie ohne ne pas jamais sans sin nunca não
+    не нет ни без 不 没 沒 無 无 非 未 別 别 勿 않 안 못 없
+"""
+"""Words that turn a text into its opposite; a word that ends in n't is one too."""
+_DENIALS = frozenset(_OPPOSITES.split())
 
 
 def similarity(one: frozenset[str], other: frozenset[str]) -> float:
@@ -69,25 +76,59 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(found) or frozenset([text.strip().lower()])
 
 
-def kept_apart(one: str, other: str) -> bool:
-    """Tell whether two texts differ in a number, a name or an identifier.
+Difference = Literal["word", "fact"]
+"""Another word, or order of words; a number, name, identifier or denial."""
 
-    Names are capitalised words inside a sentence; one that leads a sentence is taken for a name
-    where the other text has another one in its place. Texts that differ in very much are kept
-    apart unread.
+
+class _Token(NamedTuple):
+    word: str
+    """In lower case; an identifier as it is written."""
+    stem: str
+    telling: bool
+    """A number, a name, an identifier, a denial."""
+
+
+def kept_apart(one: str, other: str) -> bool:
+    """Tell whether two texts of similar words say different things."""
+    return difference(one, other) is not None
+
+
+def difference(one: str, other: str) -> Difference | None:
+    """Tell how two texts of similar words differ; None when they say the same.
+
+    They do when all words of one are in the other, in their order, by their stems, and what this
+    one has besides tells nothing: no number, name, identifier or denial. Names are capitalised
+    words inside a sentence. Texts that differ in very much differ in a fact, unread.
     """
     ours, theirs = _difference(_TOKEN.findall(one), _TOKEN.findall(other))
     if max(len(ours), len(theirs)) > _MOST_TOKENS:
-        return True
-    if _numerals(ours) != _numerals(theirs):
-        return True
-    left, right = list(_tokens(ours)), list(_tokens(theirs))
-    telling = {token.word for token in (*left, *right) if token.telling}
-    if [token.word for token in left if token.word in telling] != [
-        token.word for token in right if token.word in telling
-    ]:
-        return True
-    return bool(_leads(left, right)) and bool(_leads(right, left))
+        return "fact"
+    fewer, more = sorted((list(_tokens(ours)), list(_tokens(theirs))), key=len)
+    besides = _besides(fewer, more)
+    if besides is None:
+        return "word" if _facts(fewer) == _facts(more) else "fact"
+    return "fact" if _facts(besides) else None
+
+
+def _facts(tokens: list[_Token]) -> list[str]:
+    return [token.word for token in tokens if token.telling]
+
+
+def _besides(fewer: list[_Token], more: list[_Token]) -> list[_Token] | None:
+    """Give what one list has besides the words of another; None when a word is missing in it."""
+    besides: list[_Token] = []
+    wanted = iter(fewer)
+    next_ = next(wanted, None)
+    for token in more:
+        if next_ is not None and _same(token, next_):
+            next_ = next(wanted, None)
+        else:
+            besides.append(token)
+    return besides if next_ is None else None
+
+
+def _same(one: _Token, other: _Token) -> bool:
+    return one.word == other.word or (one.stem == other.stem != "")
 
 
 def _difference(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
@@ -112,40 +153,58 @@ def _pieces(word: str) -> Iterator[str]:
             yield rest
 
 
-def _numerals(tokens: list[str]) -> list[str]:
-    return [numeral for token in tokens for numeral in _NUMERAL.findall(token)]
-
-
 def _tokens(tokens: list[str]) -> Iterator[_Token]:
-    start = True
+    """Yield the words that count, and signs other than those between words and before lines."""
+    leads = True
     for token in tokens:
-        word = token.strip(_EDGES)
+        word = token.replace("’", "'").strip(_AROUND)
         if _LETTER.search(word) is None:  # a line's end, or a bullet: what follows leads
-            start = start or token == "\n"
+            leads = leads or token == "\n"
+            if word and not (leads and word in _BULLETS) and word not in _DASHES:
+                yield _Token(word, "", telling=True)
             continue
-        capital = word[0].isupper()
-        telling = _is_telling(word) or token.startswith("`") or (capital and not start)
-        yield _Token(word.lower(), telling and word != "I", capital and start)
-        start = token.endswith(_ENDS)
+        if _UNSPACED.search(word) is not None:
+            yield from map(_character, _CHARACTER.findall(word))
+        elif word.lower() not in _ARTICLES or (word == "A" and not leads):
+            yield _token(word, leads=leads, quoted=token.startswith("`"))
+        leads = token.endswith(_ENDS)
 
 
-def _is_telling(word: str) -> bool:
-    """Tell a number or an identifier: a digit, an inner sign, a hump, capitals, a short name."""
+def _token(word: str, *, leads: bool, quoted: bool) -> _Token:
+    written = word[0].lower() + word[1:] if leads else word
+    lower = word.lower()
+    if _INNER.search(word) is not None or quoted:
+        return _Token(written, "", telling=True)
+    named = word[0].isupper() and not leads and word != "I"
+    telling = named or _is_telling(word, lower)
+    return _Token(lower, "" if telling else _stem(lower), telling)
+
+
+def _character(piece: str) -> _Token:
+    """Take a character of unspaced writing, or what stands between such, for a word."""
+    lower = piece.lower()
+    unspaced = _UNSPACED.match(piece) is not None
+    telling = lower in _DENIALS or _NUMERAL.search(piece) is not None
+    return _Token(lower, "", telling or (not unspaced and _LETTER.search(piece) is not None))
+
+
+def _is_telling(word: str, lower: str) -> bool:
+    """Tell a number, a denial, capitals, a short name, or what is too long for a word."""
     from dshloop.stop_words import STOP_WORDS
 
     return (
         len(word) > _LONGEST
-        or _NUMBERS.fullmatch(word.lower()) is not None
+        or lower in _DENIALS
+        or lower.endswith("n't")
+        or _NUMBERS.fullmatch(lower) is not None
         or _NUMERAL.search(word) is not None
-        or _INNER.search(word) is not None
         or (len(word) > 1 and word.isupper())
-        or (len(word) < _SHORTEST and word.lower() not in STOP_WORDS)
+        or (len(word) < _SHORTEST and lower not in STOP_WORDS)
     )
 
 
-def _leads(ours: list[_Token], theirs: list[_Token]) -> set[str]:
-    """Give the words that lead a sentence in one text and are nowhere in the other."""
-    from dshloop.stop_words import STOP_WORDS
+def _stem(word: str) -> str:
+    """Give the stem of an English word; what has no vowel is a name, as http and https are."""
+    from dshloop.stemming import stem
 
-    known = {token.word for token in theirs}
-    return {token.word for token in ours if token.leads} - known - STOP_WORDS
+    return stem(word) if word.isascii() and word.isalpha() and _VOWEL.search(word) else ""

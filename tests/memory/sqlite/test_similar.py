@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies
 
-from dshloop.memory.sqlite.similar import NEAR, kept_apart, similarity, word_set
+from dshloop.memory.sqlite.similar import NEAR, difference, kept_apart, similarity, word_set
 from tests.memory import questions
 
 WORDS = strategies.lists(
@@ -43,10 +43,18 @@ def test_numbers_names_and_identifiers_keep_texts_apart(one: str, other: str) ->
 
 
 @pytest.mark.parametrize(("one", "other"), questions.SAME)
-def test_other_words_do_not(one: str, other: str) -> None:
+def test_more_words_and_other_forms_do_not(one: str, other: str) -> None:
     assert near(one, other) > NEAR
     assert not kept_apart(one, other)
     assert not kept_apart(other, one)
+
+
+def test_another_word_is_not_another_fact() -> None:
+    assert difference("we deploy each week", "we deploy every week") == "word"
+    assert difference("tabs over spaces", "spaces over tabs") == "word"
+    assert difference("we deploy on port 80", "we deploy at port 81") == "fact"
+    assert difference("it is on", "it is not on") == "fact"
+    assert difference("it is on", "It is on: always") is None
 
 
 @given(WORDS)
