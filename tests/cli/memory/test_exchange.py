@@ -16,6 +16,7 @@ import pytest
 from dshloop.memory.interchange.records import header_line, record_line
 from tests.cli.memory.steps import ids, memory, observe, remember, typed
 from tests.memory.transfer import memory as made
+from tests.running import dshloop
 from tests.transcripts import test_claude_code
 
 KEY = "ghp_" + "a" * 36
@@ -271,3 +272,14 @@ def test_two_imports_of_one_file_at_once_store_it_once(tmp_path: Path, elsewhere
     assert sum(one["same"]["memory"] for one in told) == 9_000
     assert memory("list", "--count").out == "9000\n"
     assert memory("check").code == 0
+
+
+def test_our_own_sessions_are_ingested() -> None:
+    assert dshloop("session", "run", "--driver", "fake", "why is the tax wrong").code == 0
+    sessions = Path(os.environ["DSHLOOP_DATA"], "sessions")
+    ran = memory("ingest", str(sessions))
+    assert ran.code == 0, ran.err
+    assert "1 session" in ran.out
+    found = memory("observations", "--json").json
+    assert "why is the tax wrong" in [one["content"] for one in found]
+    assert memory("ingest", str(sessions)).out.startswith("added: nothing")

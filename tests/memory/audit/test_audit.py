@@ -255,3 +255,21 @@ def test_a_purge_leaves_nothing_of_what_was_taken_out(store: SqliteStore) -> Non
     store.close()
     files = [one for one in store.path.parent.iterdir() if one.is_file()]
     assert not [one.name for one in files if KEY.encode() in one.read_bytes()]
+
+
+@pytest.mark.slow
+def test_many_entries_are_looked_at_in_little_memory(store: SqliteStore) -> None:
+    import tracemalloc
+
+    count = 30_000
+    words = [
+        f"word{number % 5_003} and key{number % 4_999} of row{number}" for number in range(count)
+    ]
+    for _ in store.put(new(number, words[number]) for number in range(count)):
+        pass
+    tracemalloc.start()
+    found = look(store)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.entries == count
+    assert peak < 60_000_000
