@@ -29,16 +29,25 @@ async def is_allowed(
     """Ask about a call; without somebody to ask, or an answer, it is refused."""
     if approval is None:
         return False
+    return await outcome_of(agent, execution, reason, approval) == ALLOWED
+
+
+async def outcome_of(
+    agent: Agent, execution: Execution, reason: str | None, approval: Approval | None
+) -> str:
+    """Ask about a call and record question and answer; nobody to ask is ``unavailable``."""
     asked: dict[str, Any] = {"id": str(uuid.uuid4()), "toolName": execution.name}
     asked["callId"] = execution.call_id
     if reason is not None:
         asked["reason"] = reason
     agent.append("approval/asked", asked)
-    outcome = await _answer(approval, execution, reason)
+    outcome = "unavailable"
+    if approval is not None:
+        outcome = await _answer(approval, execution, reason)
     if execution.signal.aborted and outcome != ALLOWED:
         outcome = "cancelled"
     agent.append("approval/decided", {"id": asked["id"], "outcome": outcome})
-    return outcome == ALLOWED
+    return outcome
 
 
 async def _answer(approval: Approval, execution: Execution, reason: str | None) -> str:
