@@ -49,7 +49,8 @@ def formats(ctx: Any, args: list[str], incomplete: str) -> Offered:
 
 def exports(ctx: Any, args: list[str], incomplete: str) -> Offered:
     """Offer the formats of export."""
-    return _fitting((("dshloop", "lossless"), ("agentmemory", "its export")), incomplete)
+    known = (("dshloop", "lossless"), ("agentmemory", "its export"), ("markdown", "a folder"))
+    return _fitting(known, incomplete)
 
 
 def imports(ctx: Any, args: list[str], incomplete: str) -> Offered:

@@ -68,7 +68,7 @@ def export(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="dshloop (lossless) or agentmemory.",
+            help="dshloop (lossless), agentmemory, or markdown (a folder).",
             autocompletion=complete.exports,
         ),
     ] = "dshloop",
@@ -86,7 +86,10 @@ def export(
 
     run = invocation(ctx)
     if form not in FORMATS:
-        raise UsageError(f'--format is {" or ".join(FORMATS)}, not "{form}"', option="--format")
+        known = ", ".join(FORMATS)
+        raise UsageError(f'--format is one of {known}, not "{form}"', option="--format")
+    if form == "markdown" and file == "-":
+        raise UsageError("Markdown is written to a folder", hint="Name a new one.")
     where, report = _filters(ctx), Report()
     if file != "-":
         return _export_to(ctx, run, file, form, where, report, redact=redact)
@@ -109,13 +112,20 @@ def _export_to(
     redact: bool,
 ) -> Result[dict[str, Any]]:
     from dshloop.files import shown
-    from dshloop.memory.interchange.exporting import exported, write_file
+    from dshloop.memory.interchange.exporting import exported, write_file, write_pages
     from dshloop.paths import absolute
 
     path = absolute(file, run.env.cwd, run.env.variables)
     with opened(ctx) as store, run.progress("Exporting …") as tell:
-        pieces = exported(store, form, where, report, run.env.clock(), redacted=redact)
-        size = write_file(path, pieces, lambda done: tell(f"Exporting … {done >> 10:,} KB"))
+
+        def told(done: int) -> None:
+            tell(f"Exporting … {done >> 10:,} KB")
+
+        if form == "markdown":
+            size = write_pages(path, store, where, report, told, redacted=redact)
+        else:
+            pieces = exported(store, form, where, report, run.env.clock(), redacted=redact)
+            size = write_file(path, pieces, told)
     data = {**_exported(report, form), "file": str(path), "bytes": size}
     said = f"wrote {_counts(_exported(report, form)['exported'])} to {shown(path)}"
     return Result(data, said, warnings=_cautions(report, secrets=not redact))

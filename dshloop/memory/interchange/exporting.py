@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from dshloop.files import real_file, require_file, sync_folder, writing
-from dshloop.memory.interchange import agentmemory, jsonl
+from dshloop.memory.interchange import agentmemory, jsonl, markdown, markdown_pages
 from dshloop.memory.interchange.carrying import cleaned, transferable
 from dshloop.memory.interchange.records import identity
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.store import Filters, MemoryStore, Record, Transferable
 
-FORMATS = (jsonl.NAME, agentmemory.NAME)
+FORMATS = (jsonl.NAME, agentmemory.NAME, markdown.NAME)
 _GATHERED = 1 << 18  # bytes
 
 
@@ -35,6 +35,23 @@ def exported(
     if format_ == agentmemory.NAME:
         return agentmemory.write(source.rows, where, report, now)
     return jsonl.write(source.rows(where), report)
+
+
+def write_pages(
+    path: Path,
+    store: MemoryStore,
+    where: Filters | None,
+    report: Report,
+    told: Callable[[int], None],
+    *,
+    redacted: bool = False,
+) -> int:
+    """Write the memories as a new folder of Markdown; give its bytes.
+
+    Raises TRANSFER_UNSUPPORTED, OUTPUT_EXISTS, WRITE_FAILED.
+    """
+    source = _Watched(transferable(store), report, redacted=redacted)
+    return markdown_pages.write_folder(path, source.rows(where), report, told)
 
 
 class _Watched:

@@ -283,3 +283,38 @@ def test_our_own_sessions_are_ingested() -> None:
     found = memory("observations", "--json").json
     assert "why is the tax wrong" in [one["content"] for one in found]
     assert memory("ingest", str(sessions)).out.startswith("added: nothing")
+
+
+def test_pages_of_markdown_are_written_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = remember("the port is 8080", "--type", "bug", "--concept", "a: b", "--title", 'Say "x"')
+    assert memory("edit", first, "--content", "the port is 9090\n\n# more").code == 0
+    remember("部署 on Fridays", "--global", "--ttl", "30d")
+    observe("stop", reason="done")
+    folder = tmp_path / "pages"
+    ran = memory("export", str(folder), "--format", "markdown")
+    assert ran.out.startswith("wrote 2 memories to ")
+    assert "1 not carried: an older version has no page" in ran.err
+    pages = sorted(folder.iterdir())
+    assert len(pages) == 2
+    assert all(stat.S_IMODE(one.stat().st_mode) == 0o600 for one in pages)
+    before = memory("list", "--json").json
+    monkeypatch.setenv("DSHLOOP_DATA", str(tmp_path / "elsewhere"))
+    assert memory("import", str(folder)).out == "added: 2 memories\n"
+    after = memory("list", "--json").json
+    told = ("id", "title", "type", "content", "concepts", "project", "created_at", "expires_at")
+    assert sorted([one[key] for key in told] for one in after) == sorted(
+        [one[key] for key in told] for one in before
+    )
+    assert memory("import", str(folder)).out.startswith("added: nothing")
+
+
+def test_a_folder_with_something_in_it_stays(tmp_path: Path) -> None:
+    remember("something")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("mine")
+    ran = memory("export", str(tmp_path / "full"), "--format", "markdown")
+    assert (ran.code, ran.err.count("OUTPUT_EXISTS")) == (4, 1)
+    assert [one.name for one in tmp_path.iterdir()] == ["full"]
+    assert memory("export", "--format", "markdown").code == 2
