@@ -203,3 +203,10 @@ class PatchouliSchemaError(RefusedError):
 
     code = "PATCHOULI_SCHEMA"
     hint = "Only databases of schema 12 (Patchouli 0.1.2) are read; nothing was changed."
+
+
+class OutboxTargetError(FailedError):
+    """What an outbox holds can't be delivered from here."""
+
+    code = "OUTBOX_TARGET"
+    hint = "Run a session on the profile that has the plugin: dshloop session run --profile NAME."

@@ -10,40 +10,25 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from dshloop.errors import OutboxUnusableError
-from dshloop.files import shown
 from dshloop.memory.outbox_entries import GIVEN_UP, PENDING, Entry, Item, Policy, State
-from dshloop.memory.outbox_file import open_outbox
+from dshloop.memory.outbox_file import OutboxFile
 
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = [
-    "GIVEN_UP",
-    "PENDING",
-    "Entry",
-    "Flushed",
-    "Item",
-    "Outbox",
-    "Policy",
-    "State",
-    "flush",
-    "outboxes",
-]
+__all__ = ["GIVEN_UP", "PENDING", "Entry", "Item", "Outbox", "Policy", "State"]
 
 SUFFIX = ".db"
 _NOTHING: Mapping[str, Any] = {}
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 
 
-class Outbox:
+class Outbox(OutboxFile):
     """The outbox of one store in a folder; nothing is created before something is put in.
 
     May be used by several threads. Raises OUTBOX_UNUSABLE when its file can't be read or written.
@@ -57,13 +42,11 @@ class Outbox:
         clock: Callable[[], float] = time.time,
         policy: Policy = Policy(),  # noqa: B008 - it never changes
     ) -> None:
-        self.path = folder / f"{_file_name(store)}{SUFFIX}"
+        super().__init__(folder / f"{_file_name(store)}{SUFFIX}")
         self.store = store
         self.policy = policy
         self._clock = clock
         self._owner = f"{os.getpid()}-{os.urandom(4).hex()}"
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
 
     # --- putting in ----------------------------------------------------------------------------
 
@@ -237,15 +220,6 @@ class Outbox:
             )
         return done.rowcount
 
-    def close(self) -> None:
-        """Let go of the file. May be called twice."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    # --- the file ------------------------------------------------------------------------------
-
     def _entry(self, row: Sequence[Any]) -> Entry:
         id_, session, kind, target, body, size, state, created, attempts, next_at, error = row
         return Entry(
@@ -274,81 +248,6 @@ class Outbox:
             "ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
             (dropped,),
         )
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        with self._lock, self._told():
-            there = self._connection is not None or self.path.exists()
-            yield self._opened() if there else None
-
-    @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._told():
-            connection = self._opened()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        import sqlite3
-
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            file = shown(self.path)
-            raise OutboxUnusableError(
-                f"the outbox {file} can't be used: {error}", file=file
-            ) from None
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = open_outbox(self.path)
-        return self._connection
-
-
-def outboxes(folder: Path, *, clock: Callable[[], float] = time.time) -> list[Outbox]:
-    """Give the outboxes of a folder, by the name of their store."""
-    names = sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}"))
-    return [Outbox(folder, _store_name(name), clock=clock) for name in names]
-
-
-Deliver = Callable[[Entry], None]
-"""Gives an entry to its store; what it raises is a failed attempt."""
-
-
-class Flushed(NamedTuple):
-    """What came of a flush: how many arrived, failed, and belong to a session others deliver."""
-
-    delivered: int = 0
-    failed: int = 0
-    busy: int = 0
-
-
-def flush(outbox: Outbox, deliver: Deliver, session: str | None = None) -> Flushed:
-    """Deliver everything now, each session in its order up to its first failure."""
-    delivered = failed = busy = 0
-    for first in outbox.due(session, all=True):
-        if not outbox.claim(first.session):
-            busy += 1
-            continue
-        try:
-            while found := outbox.due(first.session, all=True):
-                try:
-                    deliver(found[0])
-                except Exception as error:
-                    outbox.failed(found[0], str(error) or type(error).__name__)
-                    failed += 1
-                    break
-                outbox.done(found[0])
-                delivered += 1
-        finally:
-            outbox.release(first.session)
-    return Flushed(delivered, failed, busy)
 
 
 def _add(
@@ -384,12 +283,6 @@ def _file_name(store: str) -> str:
     from urllib.parse import quote
 
     return quote(store, safe="").replace(".", "%2E")
-
-
-def _store_name(name: str) -> str:
-    from urllib.parse import unquote
-
-    return unquote(name)
 
 
 def _without_user(target: Mapping[str, Any]) -> dict[str, Any]:

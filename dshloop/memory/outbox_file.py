@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dshloop.errors import OutboxUnusableError
+from dshloop.files import shown
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,6 +27,60 @@ CREATE TABLE sessions (
   session TEXT PRIMARY KEY, mark INTEGER NOT NULL, owner TEXT, claimed_until REAL NOT NULL) STRICT;
 CREATE TABLE counts (name TEXT PRIMARY KEY, value REAL NOT NULL, text TEXT) STRICT;
 """
+
+
+class OutboxFile:
+    """A SQLite file that appears with the first change; for several threads.
+
+    Raises OUTBOX_UNUSABLE when it can't be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """Let go of the file. May be called twice."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        with self._lock, self._told():
+            there = self._connection is not None or self.path.exists()
+            yield self._opened() if there else None
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._told():
+            connection = self._opened()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        import sqlite3
+
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            file = shown(self.path)
+            raise OutboxUnusableError(
+                f"the outbox {file} can't be used: {error}", file=file
+            ) from None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = open_outbox(self.path)
+        return self._connection
 
 
 def open_outbox(path: Path) -> sqlite3.Connection:

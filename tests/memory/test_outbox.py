@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from dshloop.errors import OutboxUnusableError
-from dshloop.memory.outbox import GIVEN_UP, Entry, Item, Outbox, Policy, flush, outboxes
+from dshloop.memory.outbox import GIVEN_UP, Entry, Item, Outbox, Policy
+from dshloop.memory.outbox_flush import flush, outboxes
 
 
 class Clock:

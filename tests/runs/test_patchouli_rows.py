@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from dshloop.errors import OutboxTargetError
 from dshloop.host.rows import HostRow
-from dshloop.memory.outbox import Item, outboxes
+from dshloop.memory.outbox import Item
+from dshloop.memory.outbox_flush import flush, outboxes
 from dshloop.memory.store import Filters
 from dshloop.memory.stores import open_store
 from dshloop.paths import Places
 from dshloop.plugins.built_in import ROWS
+from dshloop.plugins.patchouli.flushing import delivery_to_store
 from dshloop.runs.conversation import RunOptions
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.run import Ended, Happened, Record, run_session
@@ -158,3 +161,20 @@ def test_indexers_are_off_and_read_sessions_and_files_when_switched_on(
     assert "the gate code is 4711" in contents
     assert {"hello", "hello again"} <= set(contents)
     assert contents.count("hello again") == 1
+
+
+def test_an_outbox_of_our_store_is_delivered_without_its_profile(
+    places: Places, tmp_path: Path
+) -> None:
+    places.memory_db.parent.mkdir(parents=True)
+    places.memory_db.write_bytes(b"this is no database" * 500)
+    go(places, tmp_path, "remember the blue door", driver="fake")
+    places.memory_db.unlink()
+    (outbox,) = outboxes(places.outbox)
+    deliver = delivery_to_store(
+        outbox.store, lambda: open_store(None, database=places.memory_db), {}
+    )
+    assert flush(outbox, deliver) == (1, 0, 0)
+    assert stored(places)[0].content == "remember the blue door"
+    with pytest.raises(OutboxTargetError):
+        delivery_to_store("patchouli:other", lambda: open_store(None, database=tmp_path), {})

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from dshloop.host.abort import AbortSignal
-from dshloop.memory.outbox import Policy, outboxes
+from dshloop.memory.outbox import Policy
+from dshloop.memory.outbox_flush import outboxes
 from dshloop.plugins.patchouli import turn_delivery
 from dshloop.plugins.patchouli.loop_config import read_loop_config
 from dshloop.plugins.patchouli.routing import read_service_config

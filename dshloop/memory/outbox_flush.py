@@ -1,0 +1,56 @@
+"""All outboxes of a folder, and delivering what waits in one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from dshloop.memory.outbox import SUFFIX, Entry, Outbox
+
+
+def outboxes(folder: Path, *, clock: Callable[[], float] = time.time) -> list[Outbox]:
+    """Give the outboxes of a folder, by the name of their store."""
+    names = sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}"))
+    return [Outbox(folder, _store_name(name), clock=clock) for name in names]
+
+
+Deliver = Callable[[Entry], None]
+"""Gives an entry to its store; what it raises is a failed attempt."""
+
+
+class Flushed(NamedTuple):
+    """What came of a flush: how many arrived, failed, and belong to a session others deliver."""
+
+    delivered: int = 0
+    failed: int = 0
+    busy: int = 0
+
+
+def flush(outbox: Outbox, deliver: Deliver, session: str | None = None) -> Flushed:
+    """Deliver everything now, each session in its order up to its first failure."""
+    delivered = failed = busy = 0
+    for first in outbox.due(session, all=True):
+        if not outbox.claim(first.session):
+            busy += 1
+            continue
+        try:
+            while found := outbox.due(first.session, all=True):
+                try:
+                    deliver(found[0])
+                except Exception as error:
+                    outbox.failed(found[0], str(error) or type(error).__name__)
+                    failed += 1
+                    break
+                outbox.done(found[0])
+                delivered += 1
+        finally:
+            outbox.release(first.session)
+    return Flushed(delivered, failed, busy)
+
+
+def _store_name(name: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(name)
