@@ -12,7 +12,7 @@ from dshloop.cli.params import Command, invocation, new_app
 from dshloop.result import Document, Result, Table
 
 if TYPE_CHECKING:
-    from dshloop.journal import Change
+    from dshloop.journal import Change, Journal
 
 app = new_app("config", "Read and change dshloop's own settings.")
 
@@ -59,7 +59,8 @@ def set_setting(
     from dshloop.config import plan_set
 
     run = invocation(ctx)
-    return _write(run, plan_set(run.places, key, value), key, dry_run=dry_run)
+    journal = run.journal_for(dry_run=dry_run)
+    return _write(run, journal, plan_set(run.places, key, value), key, dry_run=dry_run)
 
 
 @app.command(cls=Command)
@@ -68,10 +69,13 @@ def unset(ctx: typer.Context, key: Key, dry_run: DryRun = False) -> Result[dict[
     from dshloop.config import plan_unset
 
     run = invocation(ctx)
-    return _write(run, plan_unset(run.places, key), key, dry_run=dry_run)
+    journal = run.journal_for(dry_run=dry_run)
+    return _write(run, journal, plan_unset(run.places, key), key, dry_run=dry_run)
 
 
-def _write(run: Invocation, change: Change, key: str, *, dry_run: bool) -> Result[dict[str, Any]]:
+def _write(
+    run: Invocation, journal: Journal, change: Change, key: str, *, dry_run: bool
+) -> Result[dict[str, Any]]:
     from dshloop.config import write_config
     from dshloop.journal import Plan
 
@@ -81,7 +85,7 @@ def _write(run: Invocation, change: Change, key: str, *, dry_run: bool) -> Resul
         diff = Plan((change,)).diff()
         return Result({**data, "dry_run": True, "diff": diff}, Document(diff))
     if changed:
-        write_config(run.journal, change, command=run.command)
+        write_config(journal, change, command=run.command)
     return Result(
         data, notices=[f"{'changed' if changed else 'nothing to change in'} {change.path}"]
     )

@@ -131,7 +131,7 @@ def edit_loops_file(
 
     Raises PROFILE_NOT_NAMED and what the plan raises.
     """
-    from dshloop.cli.profile.common import journal_of, meant, sole_writer
+    from dshloop.cli.profile.common import meant, sole_writer
     from dshloop.files import shown
     from dshloop.journal import Plan
     from dshloop.loops.loops_file import NAME
@@ -139,7 +139,7 @@ def edit_loops_file(
     from dshloop.profiles.layout import template_for
 
     profile = meant(run, None)
-    journal = journal_of(run, dry_run)
+    journal = run.journal_for(dry_run=dry_run)
     change = plan(profile.folder / NAME)
     others = [] if profile.exists else new_profile(profile, template_for(profile.name))
     changes = (*others, change)

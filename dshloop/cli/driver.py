@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,7 +49,8 @@ def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     ]
     table = Table(("NAME", "FROM", "WHAT", "STATE"), rows, "no drivers")
     told = [*notices, *docking.notices]
-    return Result(data, table, notices=told, warnings=cautions(docking))
+    warnings = [*cautions(docking), *_default_missing(docking)]
+    return Result(data, table, notices=told, warnings=warnings)
 
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop driver show fake-driver")
@@ -103,13 +105,14 @@ def use(
 
     run = invocation(ctx)
     name = recorded(require_driver_name(name))
+    journal = run.journal_for(dry_run=dry_run)
     warnings: list[Caution] = []
     notices: list[str] = []
     if not force:
         with docked(run) as (docking, notices):
             if not _is_switched_off(docking, name, warnings):
                 docking.require_driver(name).require()
-    settings = DshSettings(run.places, command=run.command, journal=lambda: run.journal)
+    settings = DshSettings(run.places, command=run.command, journal=lambda: journal)
     change = settings.plan(NAMESPACE, {KEY: name})
     file = shown(change.path)
     data = {"driver": name, "file": file, "dry_run": dry_run, "changed": True}
@@ -207,6 +210,16 @@ def _is_switched_off(docking: Docking, name: str, warnings: list[Caution]) -> bo
     fix = f"dshloop profile set {row}.fakeDriver true"
     warnings.append(Caution(f"{text}\n  {fix}", "MISSING_DRIVER"))
     return True
+
+
+def _default_missing(docking: Docking) -> Iterator[Caution]:
+    """Say that no row of the list is the default, and who wants the one that is missing."""
+    from dshloop.loops.resolution import NAMED_BY
+
+    name, origin = docking.dock.default_driver()
+    if name not in docking.drivers:
+        text = f'the default driver "{name}" is not registered: {NAMED_BY[origin]}'
+        yield Caution(text, "MISSING_DRIVER")
 
 
 def _as_json(docking: Docking, entry: Entry[Driver]) -> dict[str, Any]:

@@ -71,6 +71,11 @@ class Invocation:
             self._journal.recover()
         return self._journal
 
+    def journal_for(self, *, dry_run: bool) -> Journal:
+        """Give the journal before a change is planned, for what a killed command left to be put in
+        order by then; a dry run only reads it."""
+        return self.history if dry_run else self.journal
+
     @property
     def history(self) -> Journal:
         """The journal for those who only read it: nothing is put in order."""

@@ -58,6 +58,7 @@ def use(
     if name not in STORES:
         hint = f"Stores: {', '.join(STORES)}."
         raise StoreUnknownError(f'there is no memory store "{name}"', hint=hint, store=name)
+    journal = run.journal_for(dry_run=dry_run)
     change = plan_set(run.places, _SETTING, name)
     changed = change.before != change.after
     data = {"store": name, "file": str(change.path), "changed": changed}
@@ -65,7 +66,7 @@ def use(
         diff = Plan((change,)).diff()
         return Result({**data, "dry_run": True, "diff": diff}, Document(diff))
     if changed:
-        write_config(run.journal, change, command=run.command)
+        write_config(journal, change, command=run.command)
     other = run.env.variables.get(_VARIABLE)
     warnings = []
     if other and other != name:

@@ -98,7 +98,7 @@ def request_for(
     engines = Engines(dsh, node, variables, ask)
     return Request(
         run.places,
-        run.history if dry_run else run.journal,
+        run.journal_for(dry_run=dry_run),
         profile or meant(run, writing=True),
         run.env.cwd,
         variables,

@@ -11,7 +11,7 @@ from dshloop.cli.complete import layer_names
 from dshloop.cli.inbox import notices, user_inbox
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import ProfileCommand, invocation
-from dshloop.cli.profile.common import DryRun, app, journal_of, meant, row_ids, sole_writer
+from dshloop.cli.profile.common import DryRun, app, meant, row_ids, sole_writer
 from dshloop.errors import DshYamlInvalidError, UsageError
 from dshloop.result import Caution, Document, Result
 
@@ -86,7 +86,7 @@ def edited(
     from dshloop.profiles.stack import stack_layers
 
     profile = meant(run, None)
-    journal = journal_of(run, dry_run)
+    journal = run.journal_for(dry_run=dry_run)
     with user_inbox(run) as inbox:
         stack = stack_layers(profile, inbox=inbox)
     edit = work(open_desk(profile, stack.layers, layer))

@@ -16,7 +16,6 @@ from dshloop.errors import UsageError
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
-    from dshloop.journal import Journal
     from dshloop.profiles.checks.findings import Finding
     from dshloop.profiles.checks.subject import Case
     from dshloop.profiles.compose import Composition
@@ -108,11 +107,6 @@ def case_for(run: Invocation, profile: Profile, inbox: Inbox | None) -> Case:
         engines=Engines(dsh, node, variables, ask),
         pins=pins_in(run.history.entries()),
     )
-
-
-def journal_of(run: Invocation, dry_run: bool) -> Journal:
-    """Give the journal; a dry run only reads it, so nothing is put in order."""
-    return run.history if dry_run else run.journal
 
 
 @contextmanager

@@ -48,6 +48,7 @@ def check(
     planned: dict[str, Any] = {}
     if dry_run and not fix:
         raise UsageError("--dry-run is for --fix; without it nothing is written")
+    journal = run.journal_for(dry_run=dry_run or not fix)
     with user_inbox(run) as inbox:
         case = case_for(run, profile, inbox)
         if fix:
@@ -56,7 +57,7 @@ def check(
                 planned = {"dry_run": True, "diff": repair.plan.diff()}
             elif repair.plan.changes:
                 with sole_writer(run, profile):
-                    run.journal.record(run.command, repair.plan.changes, cwd=run.env.cwd)
+                    journal.record(run.command, repair.plan.changes, cwd=run.env.cwd)
             mended, told = repair.as_json()["mends"], _mends(repair.mended, planned=dry_run)
             report = repair.left
         else:
@@ -84,13 +85,14 @@ def repair(
 
     run = invocation(ctx)
     profile = meant(run, name)
+    journal = run.journal_for(dry_run=not apply)
     with user_inbox(run) as inbox:
         plan = plan_repair(case_for(run, profile, inbox))
     written = apply and bool(plan.plan.changes)
     entry = None
     if written:
         with sole_writer(run, profile):
-            entry = run.journal.record(run.command, plan.plan.changes, cwd=run.env.cwd)
+            entry = journal.record(run.command, plan.plan.changes, cwd=run.env.cwd)
     data = {**plan.as_json(), "applied": written, "entry": entry.id if entry else None}
     view = "\n".join(_mends(plan.mended)) if written else Document(plan.plan.diff())
     code = ExitCode.DONE if plan.left.ok else ExitCode.FAILED

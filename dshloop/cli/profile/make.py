@@ -10,7 +10,7 @@ import typer
 
 from dshloop.cli.complete import profile_names
 from dshloop.cli.params import ProfileCommand, invocation
-from dshloop.cli.profile.common import DryRun, app, journal_of
+from dshloop.cli.profile.common import DryRun, app
 from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def create(
     run = invocation(ctx)
     profile, bundles, changes = create_profile(
         run.places,
-        journal_of(run, dry_run),
+        run.journal_for(dry_run=dry_run),
         name,
         template=template,
         command=run.command,
@@ -79,11 +79,12 @@ def use(
 
     run = invocation(ctx)
     find_profile(run.places, name)
+    journal = run.journal_for(dry_run=dry_run)
     change = plan_set(run.places, "profile", name)
     data = {"profile": name, "config": str(run.places.config_file), "dry_run": dry_run}
     if dry_run:
         return _planned(data, [change])
-    write_config(run.journal, change, command=run.command)
+    write_config(journal, change, command=run.command)
     return Result(data, f"{name} is the default profile now (in {run.places.config_file})")
 
 
@@ -96,7 +97,7 @@ def copy(
     from dshloop.profiles.whole import copy_profile
 
     run = invocation(ctx)
-    source, journal = profile_at(run.places, name), journal_of(run, dry_run)
+    source, journal = profile_at(run.places, name), run.journal_for(dry_run=dry_run)
     with run.progress(f"copying {name}"):
         moved = copy_profile(run.places, journal, source, new, command=run.command, dry_run=dry_run)
     return _moved(moved, f"copied profile {name} to {new}", dry_run)
@@ -114,7 +115,7 @@ def rename(
     from dshloop.profiles.whole import rename_profile
 
     run = invocation(ctx)
-    source, journal = profile_at(run.places, name), journal_of(run, dry_run)
+    source, journal = profile_at(run.places, name), run.journal_for(dry_run=dry_run)
     with run.progress(f"renaming {name}"):
         moved = rename_profile(
             run.places, journal, source, new, command=run.command, dry_run=dry_run
@@ -129,7 +130,7 @@ def delete(ctx: typer.Context, name: Source, dry_run: DryRun = False) -> Result[
     from dshloop.profiles.whole import delete_profile
 
     run = invocation(ctx)
-    source, journal = profile_at(run.places, name), journal_of(run, dry_run)
+    source, journal = profile_at(run.places, name), run.journal_for(dry_run=dry_run)
     with run.progress(f"deleting {name}"):
         moved = delete_profile(run.places, journal, source, command=run.command, dry_run=dry_run)
     return _moved(moved, f"deleted profile {name}", dry_run)

@@ -16,7 +16,6 @@ from dshloop.cli.profile.common import (
     as_caution,
     case_for,
     file_at,
-    journal_of,
     meant,
 )
 from dshloop.errors import UsageError
@@ -85,7 +84,7 @@ def import_(
     with user_inbox(run) as inbox:
         imported = import_profile(
             run.places,
-            journal_of(run, dry_run),
+            run.journal_for(dry_run=dry_run),
             text,
             path,
             name=name or run.profile,
