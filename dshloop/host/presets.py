@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dshloop.host.host import Host
 
 SERVICE = "agentPresets"
-FOLDER = ".agent-presets"
+FOLDER, _FILE = ".agent-presets", "agent.cordis.yml"
 _SELECTED = "agent-preset/selected"
 _OWN = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -76,7 +76,7 @@ class HostPresets:
 
         Raises PRESET_NOT_FOUND, and what its file has wrong.
         """
-        own = self._root / preset / "agent.cordis.yml"
+        own = self._root / preset / _FILE
         if _OWN.fullmatch(preset) and own.is_file():
             return _read(own)
         if preset in STAND_INS:
@@ -87,7 +87,7 @@ class HostPresets:
         if found is None:
             raise PresetNotFoundError(
                 f'there is no agent preset "{preset}" (available: {", ".join(self.names)})',
-                hint=f"Make it in dsh ({own}), or start a session on one that is there.",
+                hint=self._hint(preset),
                 preset=preset,
                 available=self.names,
             )
@@ -98,6 +98,12 @@ class HostPresets:
         """The names of all presets that can be mounted."""
         return preset_names(self._root)
 
+    def _hint(self, preset: str) -> str:
+        other = "start a session on one that is there."
+        if not _OWN.fullmatch(preset):
+            return f"The name of a preset is of a-z, 0-9 and '-': {other}"
+        return f"Make it in dsh ({self._root / preset / _FILE}), or {other}"
+
     async def _unmount(self, agent: Agent) -> None:
         self._composed.pop(id(agent), None)
         tree = self.trees.pop(id(agent), None)
@@ -107,7 +113,7 @@ class HostPresets:
 
 def preset_names(root: Path) -> list[str]:
     """Give the names of all presets: ours, stand-ins, and the user's own in a folder."""
-    own = {path.parent.name for path in root.glob("*/agent.cordis.yml")}
+    own = {path.parent.name for path in root.glob(f"*/{_FILE}")}
     return sorted({*SHIPPED, *STAND_INS, *filter(_OWN.fullmatch, own)})
 
 

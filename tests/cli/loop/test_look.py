@@ -415,6 +415,14 @@ def test_settings_of_another_shape_are_told(docked: Path, text: str) -> None:
     assert error["message"].count(str(settings)) == 1
 
 
+def test_a_default_driver_that_nobody_has_is_told_in_the_list(docked: Path) -> None:
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.write_text("agent-loops: {defaultDriver: nobody}\n")
+    assert 'the default driver "nobody" is not registered' in dshloop("driver", "list").err
+    settings.unlink()
+    assert "not registered" not in dshloop("driver", "list").err
+
+
 def test_a_stored_session_is_pointed_to_its_resume(docked: Path) -> None:
     assert dshloop("session", "run", "x", "--driver", "fake", "--session-id", "s").code == 0
     assert "with --resume" in dshloop("loop", "explain", "--session", "s").out
