@@ -251,7 +251,7 @@ class Ranking:
                 share, count = 1.0, count + _DATED
             if share:
                 weight = self._weights[at] * share
-                # Pieces of an identifier that some entry has whole say nothing for their neighbours.
+                # Pieces of an identifier that some entry has whole say nothing for neighbours.
                 pieces = term.known and term.parts and share < 1
                 has.append((at, share, 0.0 if pieces else share * count))
                 own += weight * count / (count + steep)
