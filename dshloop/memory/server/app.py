@@ -36,7 +36,6 @@ SEND_SECONDS = 60.0
 """How long a client may take to accept a part of an answer."""
 
 _UNREAD = 1 << 20  # bytes of a refused body that are taken in, so that its sender hears the answer
-_SOURCE = "x-agentmemory-source"
 
 
 def _silence(text: str) -> None:
@@ -187,7 +186,6 @@ class Server:
             query=dict(query),
             body=parsed(data, request.headers.get("content-type", "")),
             tail=scope["raw_path"].rpartition(b"/")[2].decode("latin-1"),
-            source=request.headers.get(_SOURCE),
         )
 
 

@@ -19,7 +19,7 @@ PIECE_SECONDS = 20.0
 BODY_SECONDS = 120.0
 """How long a client may take for the next piece of a body, and for all of it."""
 
-LARGE = 1 << 20
+LARGE = 1 << 18
 """Bytes from which on a body counts as large: few are held at once."""
 
 _NOTHING: Mapping[str, Any] = {}

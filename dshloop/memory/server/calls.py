@@ -51,7 +51,6 @@ class Call:
     query: Mapping[str, str]
     body: Mapping[str, Any]
     tail: str = ""
-    source: str | None = None
 
     @property
     def settings(self) -> Settings:

@@ -14,7 +14,6 @@ from dshloop.memory.store import DocumentStore, Filters, MemoryStore
 from dshloop.times import iso_time
 
 TITLE = 200
-_FETCHED = 200
 _STARTED = "sessionId, project, and cwd are required non-empty strings"
 _ENDED = "sessionId is required and must be a non-empty string"
 _REQUIRED = "sessionId is required"

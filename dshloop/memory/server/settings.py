@@ -42,7 +42,7 @@ class Settings:
     followup_seconds: int = FOLLOWUP_SECONDS
     hosts: tuple[str, ...] = ()
     body_limit: int = 16 * MEBIBYTE
-    import_limit: int = 128 * MEBIBYTE
+    import_limit: int = 64 * MEBIBYTE
 
     @property
     def loopback(self) -> bool:
