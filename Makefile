@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test peers lint types imports check generated bench clean
+.PHONY: demo test test-slow peers lint types imports check generated bench clean
 
 demo: $(VENV)/.run ## run the three commands on a throw-away home
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-test: $(VENV)/.dev ## every test; peers that are not here are skipped, saying why
-	$(BIN)/python -m pytest $(TESTS)
+test: $(VENV)/.dev ## every test that is quick; peers that are not here are skipped, saying why
+	$(BIN)/python -m pytest -m "not slow and not peer" $(TESTS)
+
+test-slow: $(VENV)/.dev ## the tests that take seconds: kills, loads, large files
+	$(BIN)/python -m pytest -m "slow and not peer" $(TESTS)
 
 peers: $(VENV)/.dev ## the tests against real peers: $DSHLOOP_TEST_DSH, $DSHLOOP_TEST_DSH_012, $DSHLOOP_TEST_PNPM_DIR
 	$(BIN)/python -m pytest tests/peers $(TESTS)
