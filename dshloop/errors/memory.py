@@ -146,7 +146,7 @@ class ImportInvalidError(FailedError):
 
 
 class TransferUnsupportedError(FailedError):
-    """A memory store can neither give its records away nor take others as they are."""
+    """A memory store can't take records as they are, or have entries put right in their places."""
 
     code = "TRANSFER_UNSUPPORTED"
 

@@ -9,7 +9,7 @@ from dshloop.memory.audit import exact, pairs, single
 from dshloop.memory.audit.findings import Audit, Finding
 from dshloop.memory.audit.sketches import Sketches
 from dshloop.memory.entries import Entry, Memory, Observation
-from dshloop.memory.interchange.carrying import transferable
+from dshloop.memory.interchange.carrying import source_of
 from dshloop.memory.store import Amendable, Filters, MemoryStore
 
 _TOLD_EVERY = 1_000
@@ -22,9 +22,9 @@ def audit(
     now: float,
     told: Callable[[int], None] = lambda _count: None,
 ) -> Audit:
-    """Look through a store. Raises TRANSFER_UNSUPPORTED."""
+    """Look through a store."""
     looking = _Looking(store, now)
-    for record in transferable(store).rows(where):
+    for record in source_of(store).rows(where):
         if isinstance(record, (Memory, Observation)):
             looking.see(record)
             if looking.found.entries % _TOLD_EVERY == 0:

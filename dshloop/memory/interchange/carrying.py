@@ -7,9 +7,10 @@ from typing import Any
 
 from dshloop.errors import DshloopError, TransferUnsupportedError
 from dshloop.memory.entries import Memory, Observation, Session
+from dshloop.memory.interchange.paging import Paged, Source
 from dshloop.memory.interchange.report import Item, Report
 from dshloop.memory.interchange.untimed import Untimed
-from dshloop.memory.store import Document, Filters, MemoryStore, Record, Transferable
+from dshloop.memory.store import Document, Filters, MemoryReader, MemoryStore, Record, Transferable
 from dshloop.redact import redact
 
 Told = Callable[[int], None]
@@ -18,12 +19,17 @@ _DEEPEST = 100
 _NESTING = (Mapping, list, tuple)
 
 
-def transferable(store: MemoryStore) -> Transferable:
-    """Give the store as one whose records can be carried. Raises TRANSFER_UNSUPPORTED."""
+def source_of(store: MemoryReader) -> Source:
+    """Give what a store's records are read from: as they are, or else page by page."""
+    return store if isinstance(store, Source) else Paged(store)
+
+
+def transferable(store: MemoryReader) -> Transferable:
+    """Give the store as one that takes records as they are. Raises TRANSFER_UNSUPPORTED."""
     if isinstance(store, Transferable):
         return store
     raise TransferUnsupportedError(
-        f'the store "{store.name}" can neither give its records away nor take others as they are',
+        f'the store "{store.name}" can\'t take records with their ids, times and versions',
         store=store.name,
     )
 
@@ -54,10 +60,10 @@ def carry(
 
 
 def migrate(
-    source: MemoryStore, target: MemoryStore, report: Report, where: Filters | None, **how: Any
+    source: MemoryReader, target: MemoryStore, report: Report, where: Filters | None, **how: Any
 ) -> Report:
     """Carry records from store to store; `how` is as in `carry`."""
-    found = transferable(source).rows(where)
+    found = source_of(source).rows(where)
     items = (Item(record, "") for record in found)
     return carry(target, items, report, **how)
 

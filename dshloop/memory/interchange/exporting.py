@@ -9,17 +9,18 @@ from pathlib import Path
 
 from dshloop.files import real_file, require_file, sync_folder, writing
 from dshloop.memory.interchange import agentmemory, jsonl, markdown, markdown_pages
-from dshloop.memory.interchange.carrying import cleaned, transferable
+from dshloop.memory.interchange.carrying import cleaned, source_of
+from dshloop.memory.interchange.paging import Source
 from dshloop.memory.interchange.records import identity
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.store import Filters, MemoryStore, Record, Transferable
+from dshloop.memory.store import Filters, MemoryReader, Record
 
 FORMATS = (jsonl.NAME, agentmemory.NAME, markdown.NAME)
 _GATHERED = 1 << 18  # bytes
 
 
 def exported(
-    store: MemoryStore,
+    store: MemoryReader,
     format_: str,
     where: Filters | None,
     report: Report,
@@ -27,11 +28,8 @@ def exported(
     *,
     redacted: bool = False,
 ) -> Iterator[bytes]:
-    """Give the bytes of an export; secrets are counted, and with ``redacted`` taken out.
-
-    Raises TRANSFER_UNSUPPORTED.
-    """
-    source = _Watched(transferable(store), report, redacted=redacted)
+    """Give the bytes of an export; secrets are counted, and with ``redacted`` taken out."""
+    source = _Watched(source_of(store), report, redacted=redacted)
     if format_ == agentmemory.NAME:
         return agentmemory.write(source.rows, where, report, now)
     return jsonl.write(source.rows(where), report)
@@ -39,7 +37,7 @@ def exported(
 
 def write_pages(
     path: Path,
-    store: MemoryStore,
+    store: MemoryReader,
     where: Filters | None,
     report: Report,
     told: Callable[[int], None],
@@ -48,16 +46,16 @@ def write_pages(
 ) -> int:
     """Write the memories as a new folder of Markdown; give its bytes.
 
-    Raises TRANSFER_UNSUPPORTED, OUTPUT_EXISTS, WRITE_FAILED.
+    Raises OUTPUT_EXISTS, WRITE_FAILED.
     """
-    source = _Watched(transferable(store), report, redacted=redacted)
+    source = _Watched(source_of(store), report, redacted=redacted)
     return markdown_pages.write_folder(path, source.rows(where), report, told)
 
 
 class _Watched:
     """A store's records, looked through for secrets; each is counted once."""
 
-    def __init__(self, source: Transferable, report: Report, *, redacted: bool) -> None:
+    def __init__(self, source: Source, report: Report, *, redacted: bool) -> None:
         self._source = source
         self._report = report
         self._redacted = redacted
