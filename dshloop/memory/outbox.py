@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +47,7 @@ class Outbox(OutboxFile):
         self.store = store
         self.policy = policy
         self._clock = clock
-        self._owner = f"{os.getpid()}-{os.urandom(4).hex()}"
+        self._owner = f"{platform.node()} {os.getpid()} {os.urandom(4).hex()}"
 
     # --- putting in ----------------------------------------------------------------------------
 
@@ -108,18 +109,23 @@ class Outbox(OutboxFile):
         return row[0] if row else None
 
     def claim(self, session: str, seconds: float = 120.0) -> bool:
-        """Become the one who delivers a session's entries; False while another one is."""
+        """Become the one who delivers a session's entries; False while another one is.
+
+        A claim ends with `release`, with its process, and after so many ``seconds``.
+        """
         now = self._clock()
         with self._changing() as connection:
+            row = connection.execute(
+                "SELECT owner, claimed_until FROM sessions WHERE session = ?", (session,)
+            ).fetchone()
+            if row is not None and row[1] >= now and _is_held(row[0], self._owner):
+                return False
             connection.execute(
-                "INSERT INTO sessions VALUES (?, -1, NULL, 0) ON CONFLICT DO NOTHING", (session,)
+                "INSERT INTO sessions VALUES (?, -1, ?, ?) ON CONFLICT (session) DO UPDATE "
+                "SET owner = excluded.owner, claimed_until = excluded.claimed_until",
+                (session, self._owner, now + seconds),
             )
-            done = connection.execute(
-                "UPDATE sessions SET owner = ?, claimed_until = ? "
-                "WHERE session = ? AND (owner IS NULL OR owner = ? OR claimed_until < ?)",
-                (self._owner, now + seconds, session, self._owner, now),
-            )
-        return done.rowcount == 1
+        return True
 
     def release(self, session: str) -> None:
         """Let others deliver a session's entries."""
@@ -277,6 +283,16 @@ def _count(
     connection: sqlite3.Connection, name: str, value: float, text: str | None = None
 ) -> None:
     connection.execute("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", (name, value, text))
+
+
+def _is_held(owner: str | None, ours: str) -> bool:
+    """Whether a claim is another one's who is still there, as far as this machine can tell."""
+    if owner is None or owner == ours:
+        return False
+    from dshloop.locks import process_exists
+
+    host, pid, _ = owner.rsplit(" ", 2)
+    return host != ours.rsplit(" ", 2)[0] or process_exists(int(pid))
 
 
 def _file_name(store: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from dshloop.host.abort import AbortSignal
 from dshloop.lossless_json import js_text
+from dshloop.plugins.patchouli.observed import UNDEFINED
 from dshloop.plugins.patchouli.recall import SOURCE, is_empty, recall_message, results_of
 from tests.conformance.cases import load_cases
 from tests.conformance.markers import unmarked
@@ -31,7 +32,7 @@ class NoJson:
 
 
 def given(value: Any) -> Any:
-    """Make the value a case's input means; `{}` of one $undefined key is left to the caller."""
+    """Make the value that a case's input means."""
     if isinstance(value, list):
         return [given(item) for item in value]
     if not isinstance(value, dict):
@@ -46,7 +47,9 @@ def given(value: Any) -> Any:
             return float(payload)
         if name == "$bigint":
             return NoJson(payload)
-    return {key: given(item) for key, item in value.items() if item != {"$undefined": True}}
+        if name == "$undefined":
+            return UNDEFINED
+    return {key: given(item) for key, item in value.items()}
 
 
 def run(case: dict[str, Any]) -> tuple[World, Recording, Any]:

@@ -168,6 +168,17 @@ def test_a_damaged_outbox_is_a_clear_error(tmp_path: Path) -> None:
         put(Outbox(tmp_path, "a"), "s", 1)
 
 
+def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path, "a")
+    put(outbox, "s", 1)
+    code = (
+        "import sys; from pathlib import Path; from dshloop.memory.outbox import Outbox; "
+        "assert Outbox(Path(sys.argv[1]), 'a').claim('s')"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    assert outbox.claim("s")
+
+
 WRITER = """
 import sys
 from pathlib import Path

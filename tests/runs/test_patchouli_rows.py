@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -178,3 +180,45 @@ def test_an_outbox_of_our_store_is_delivered_without_its_profile(
     assert stored(places)[0].content == "remember the blue door"
     with pytest.raises(OutboxTargetError):
         delivery_to_store("patchouli:other", lambda: open_store(None, database=tmp_path), {})
+
+
+HANGING = """
+import sys, time
+from pathlib import Path
+from dshloop.paths import Places
+from dshloop.plugins.patchouli import store_plugin
+from dshloop.runs.run import run_session
+from tests.runs.test_patchouli_rows import RunOptions, bundle
+
+def hang(self, store, request):
+    print("delivering", flush=True)
+    time.sleep(60)
+
+store_plugin.StorePlugin._stored = hang
+root = Path(sys.argv[1])
+places = Places(root / "dsh", root / "data", root / "config")
+options = RunOptions(cwd=root, command="test", rows=bundle(), driver="fake")
+for _ in run_session(places, options, ["remember the green door"], time.time):
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_a_turn_that_was_being_delivered_when_the_process_was_killed_comes_later(
+    places: Places, tmp_path: Path
+) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", HANGING, str(tmp_path)],
+        stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stdout.readline() == "delivering\n"
+    child.kill()
+    child.communicate()
+    assert stored(places) == []
+    (outbox,) = outboxes(places.outbox)
+    (entry,) = outbox.list()
+    outbox.close()
+    go(places, tmp_path, "and the red one", driver="fake")
+    assert entry.session in {one.session for one in stored(places)}
+    assert outboxes(places.outbox)[0].list() == []

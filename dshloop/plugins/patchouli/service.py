@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dshloop.host.abort import AbortSignal
 from dshloop.host.calling import call, contained
 from dshloop.plugins.patchouli.routing import ServiceConfig
 from dshloop.plugins.patchouli.signals import require_going, unless_aborted
+
+if TYPE_CHECKING:
+    from dshloop.plugins.patchouli.subscriptions import Cursors, Subscriber, Subscription
 
 SERVICE = "patchouli"
 
@@ -109,6 +112,14 @@ class MemoryService:
             return _within(work, f"{plugin.id} retrieve", limit)
 
         return await self._fan_out(Call("retrieve", request["meta"]), limited, signal)
+
+    def subscribe(
+        self, meta: Mapping[str, Any], cursors: Cursors, subscriber: Subscriber
+    ) -> Subscription:
+        """Follow the changes of all plugins that match and can be followed (subscriptions.py)."""
+        from dshloop.plugins.patchouli.subscriptions import subscribe
+
+        return subscribe(self, meta, cursors, subscriber)
 
     def matching(
         self, asked: Call, only: Collection[str] | None = None

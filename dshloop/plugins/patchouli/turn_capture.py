@@ -75,16 +75,18 @@ def places_of(session: Session, end: Event, agent: Mapping[str, Any]) -> list[di
     Raises ValueError when that one has no start in the live log.
     """
     path = getattr(session, "path", None)
-    log = None if path is None else str(path)
+    place = {"session": session.header.id, "log": None if path is None else str(path)}
+    earlier = (event for event in session.events if event["seq"] < end["seq"])
     starts: dict[Any, int] = {}
     places = []
-    for event in session.events[: end["seq"] + 1]:
-        turn = event["data"].get("turn") if isinstance(event["data"], Mapping) else None
+    for event in (*earlier, end):
+        data = event["data"]
+        turn = data.get("turn") if isinstance(data, Mapping) else None
         if event["type"] == "turn/start":
             starts[turn] = event["seq"]
         elif event["type"] == "turn/end" and turn in starts:
-            place = {"session": session.header.id, "log": log, "turn": turn}
-            places.append({**place, "start": starts[turn], "end": event["seq"], "agent": agent})
+            span = {"turn": turn, "start": starts[turn], "end": event["seq"]}
+            places.append({**place, **span, "agent": agent})
     if not places or places[-1]["end"] != end["seq"]:
         raise ValueError(f"session has no matching turn/start for turn {end['data']['turn']}")
     return places

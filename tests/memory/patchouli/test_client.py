@@ -24,6 +24,7 @@ from dshloop.memory.artifacts import save
 from dshloop.memory.patchouli_socket import Client
 from dshloop.memory.patchouli_socket.artifacts import download, upload
 from dshloop.memory.patchouli_socket.querying import instruction, query_text
+from dshloop.memory.patchouli_socket.work_units import Mutation, run_work_unit
 from tests.stand_ins.patchouli import PROGRAM, SCOPE, Daemon, create, daemon, knowledge, metadata
 
 
@@ -247,3 +248,29 @@ def test_wrong_queries_are_refused_before_they_are_sent() -> None:
             instruction(**wrong)  # type: ignore[arg-type]
     made = instruction(text=" a ", ids=["x", "x"], where={"/a": {"$eq": 1}}, order="newest")
     assert query_text(made) == '{"text":"a","ids":["x"],"where":{"/a":{"$eq":1}},"order":"newest"}'
+
+
+def test_a_work_unit_appears_as_a_whole(client: Client) -> None:
+    scope = own("unit")
+    creates = [
+        Mutation("entity.create", {"type": "knowledge", "value": knowledge("x"), "id": f"u{n}"})
+        for n in range(3)
+    ]
+    subscription = client.subscribe(scope)
+    answers = run_work_unit(client, scope, creates)
+    assert [answer.data["entity"]["ref"]["id"] for answer in answers] == ["u0", "u1", "u2"]
+    changes = [subscription.get(5) for _ in range(3)]
+    assert {change.id for change in changes if change} == {"u0", "u1", "u2"}
+    subscription.unsubscribe()
+
+
+def test_work_units_that_can_not_be_are_refused(client: Client) -> None:
+    create = Mutation("entity.create", {"type": "knowledge", "value": knowledge("x")})
+    for mutations, closing in (
+        ([], None),
+        ([create], {}),
+        ([create], {"workspace_id": "other"}),
+        ([Mutation("entity.read", {})], None),
+    ):
+        with pytest.raises(ValueError, match=r"unit|closing|mutation"):
+            run_work_unit(client, SCOPE, mutations, closing)
