@@ -35,36 +35,83 @@ _SHAPES = (
     ("github token", "ghr_", r"[A-Za-z0-9]{20,}"),
     ("github token", "github_pat_", r"[A-Za-z0-9_]{20,}"),
     ("gitlab token", "glpat-", r"[A-Za-z0-9_-]{16,}"),
+    ("gitlab token", "glrt-", r"[A-Za-z0-9_-]{16,}"),
+    ("gitlab token", "gldt-", r"[A-Za-z0-9_-]{16,}"),
     ("npm token", "npm_", r"[A-Za-z0-9]{20,}"),
     ("pypi token", "pypi-", r"[A-Za-z0-9_-]{40,}"),
     ("hugging face token", "hf_", r"[A-Za-z0-9]{20,}"),
     ("slack token", "xox", r"[a-z]-[A-Za-z0-9-]{8,}"),
     ("slack token", "xapp-", r"[A-Za-z0-9-]{20,}"),
+    ("webhook", "https://hooks.slack.com/", r"(?:services|workflows)/[A-Za-z0-9/_-]{20,}"),
+    ("webhook", "https://discord.com/api/webhooks/", r"\d{5,}/[A-Za-z0-9_-]{20,}"),
     ("aws key", "AKIA", r"[A-Z0-9]{16}"),
     ("aws key", "ASIA", r"[A-Z0-9]{16}"),
     ("google key", "AIza", r"[A-Za-z0-9_-]{30,}"),
     ("google key", "ya29.", r"[A-Za-z0-9_-]{20,}"),
     ("digitalocean token", "dop_v1_", r"[A-Za-z0-9]{20,}"),
     ("digitalocean token", "doo_v1_", r"[A-Za-z0-9]{20,}"),
+    ("groq key", "gsk_", r"[A-Za-z0-9]{20,}"),
+    ("xai key", "xai-", r"[A-Za-z0-9]{20,}"),
+    ("nvidia key", "nvapi-", r"[A-Za-z0-9_-]{20,}"),
+    ("perplexity key", "pplx-", r"[A-Za-z0-9]{20,}"),
+    ("replicate token", "r8_", r"[A-Za-z0-9]{20,}"),
+    ("langsmith key", "lsv2_", r"[a-z]{2}_[A-Za-z0-9_]{20,}"),
+    ("databricks token", "dapi", r"[a-f0-9]{32}"),
+    ("docker token", "dckr_pat_", r"[A-Za-z0-9_-]{16,}"),
+    ("vault token", "hvs.", r"[A-Za-z0-9_-]{20,}"),
+    ("tailscale key", "tskey-", r"[a-z]{2,10}-[A-Za-z0-9-]{16,}"),
+    ("atlassian token", "ATATT3x", r"[A-Za-z0-9_=-]{20,}"),
+    ("linear key", "lin_api_", r"[A-Za-z0-9]{20,}"),
+    ("notion token", "ntn_", r"[A-Za-z0-9]{20,}"),
+    ("figma token", "figd_", r"[A-Za-z0-9_-]{20,}"),
+    ("postman key", "PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}"),
+    ("sentry token", "sntrys_", r"[A-Za-z0-9_=+/-]{20,}"),
+    ("supabase key", "sbp_", r"[a-f0-9]{40}"),
+    ("supabase key", "sb_secret_", r"[A-Za-z0-9_-]{20,}"),
+    ("rubygems key", "rubygems_", r"[a-f0-9]{40,}"),
+    ("square token", "sq0", r"[a-z]{3}-[A-Za-z0-9_-]{20,}"),
     ("sendgrid key", "SG.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     ("shopify token", "shpat_", r"[A-Za-z0-9]{20,}"),
     ("age key", "AGE-SECRET-KEY-", r"[A-Z0-9]{40,}"),
     ("json web token", "eyJ", r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
 )
+_BY_SIGN = {
+    sign: tuple(shape for shape in _SHAPES if next((c for c in shape[1] if c in "_-"), "") == sign)
+    for sign in ("-", "_", "")
+}
+"""The shapes by the sign in their prefix: without it in a text none of them is looked for."""
+
 # A word begins here; also behind an escape such as \n, where JSON is within text.
 _BOUNDARY = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))"
 
-_TELLING = r"(?:api[_-]?key|access[_-]?key|secret|token|passwd|password|passphrase|credential)s?"
-_TELLING_KEY = re.compile(rf"(?i)(?:^|[_\-. ]){_TELLING}$|(?i:(?:apikey|token|secret|password)$)")
+_KEYS = r"(?:api|access|secret|private|account|signing|encryption|master)[_-]?key"
+_TELLING = rf"(?:{_KEYS}|secret|token|passwd|password|passphrase|credential)s?"
+_TELLING_KEY = re.compile(
+    rf"(?i)(?:^|[_\-. ]){_TELLING}$|(?:apikey|secretkey|privatekey|token|secret|password)$"
+)
+_FOREIGN = ("密码", "密碼", "口令", "密钥", "密鑰", "パスワード", "비밀번호")
+_FIRST = "acempst密口パ비"
+"""How telling names begin: most of a text is passed over at one look."""
 _NAMES = ("key", "secret", "token", "passw", "passphrase", "pwd", "credential", "auth")
-_PASSWORDS = ("password", "passwd", "passphrase", "pwd")
+_PASSWORDS = ("password", "passwd", "passphrase", "pwd", *_FOREIGN)
 _REFERENCES = ("$", "process.env", "os.environ", "os.getenv", "env.", "secrets.", "vault:")
-_PLAIN = re.compile(r"[A-Za-z]{1,15}(?:[-_./:\\]+[A-Za-z]{1,15})+[-_./:\\]*")
+_PLAIN = re.compile(r"[A-Za-z]{1,15}\d{0,2}(?:[-_./:\\]+[A-Za-z]{1,15}\d{0,2})+[-_./:\\]*")
 
-_BARE = r"[^\s\"'`,;<>()\[\]{}\\]"
+_PATH = re.compile(
+    r"(?:[a-z][a-z0-9+]{1,10}://|(?:~|\.{1,2})?[/]|[A-Za-z]:[\\/])\S*"
+    r"|(?:[\w.@-]+/)+[\w.@-]*\.[A-Za-z]\w{0,4}(?::\d+)*"
+)
+"""Where something is: a path or an address, unless a part of it looks random."""
+_RANDOM = re.compile(r"(?=[a-z]*[A-Z0-9])(?=[A-Z]*[a-z0-9])(?=[A-Za-z]*\d)[A-Za-z0-9]{12,}")
+
+_NAMED = re.compile(r"[A-Za-z0-9_.-]")
+_BARE = r"[^\s\"'`,;<>()\[\]{}\\，。；、）」』]"
 
 _LONGEST_KEY = 100_000
 """Characters between the beginning and the end of one private key."""
+
+_BLANKED = frozenset("xX*.•…_-")
+"""What stands where a value was taken out."""
 
 Kinds = Counter[str]
 
@@ -135,19 +182,27 @@ def _text(text: str, kinds: Kinds, *, private: bool) -> str:
         return text
     if private and "<" in text:
         text = _without_private(text, kinds)
-    if "PRIVATE KEY-----" in text:
+    if "PRIVATE KEY" in text:
         text = _without_keys(text, kinds)
     lower = text.lower()
     if "bearer" in lower or "authorization" in lower:
         text = _replaced(_bearer(), text, kinds, "bearer token", _authorization)
-    for kind, prefix, rest in _SHAPES:
-        if prefix in text:
-            text = _replaced(_shape(prefix, rest), text, kinds, kind, _known_shape)
+    for sign, shapes in _BY_SIGN.items():
+        if sign in text:
+            for kind, prefix, rest in shapes:
+                if prefix in text:
+                    text = _replaced(_shape(prefix, rest), text, kinds, kind, _known_shape)
     if "://" in text:
         text = _replaced(_url(), text, kinds, "password of a URL", _address)
-    if ("=" in text or ":" in text) and any(name in lower for name in _NAMES):
+    if _names_a_value(text, lower):
         text = _without_assigned(text, kinds)
     return text
+
+
+def _names_a_value(text: str, lower: str) -> bool:
+    if ("=" in text or ":" in text or "--" in text) and any(name in lower for name in _NAMES):
+        return True
+    return not text.isascii() and any(name in text for name in _FOREIGN)
 
 
 def _replaced(
@@ -168,7 +223,7 @@ def _replaced(
 def _known_shape(found: re.Match[str]) -> str:
     """Keep words that only begin like a key: ``sk-learn-based-classifiers``."""
     text = found.group()
-    return text if text[2] == "-" and _PLAIN.fullmatch(text) else MARK
+    return text if "." not in text and _PLAIN.fullmatch(text) else MARK
 
 
 def _authorization(found: re.Match[str]) -> str:
@@ -202,10 +257,11 @@ def _url() -> re.Pattern[str]:
 def _assigned() -> re.Pattern[str]:
     """Match a telling name, what stands between, and a value: quoted or up to a blank."""
     return re.compile(
-        r"(?ai)(?P<name>api[_-]?key|access[_-]?key|private[_-]?key|secret|token|passwd|password"
-        r"|passphrase|pwd|credential|auth)s?(?P<between>\\?[\"']?\s{0,20}(?:=>|:=|=|:)\s{0,20})"
-        rf"(?:(?P<open>\\?\"|\\?')(?P<quoted>(?:(?!(?P=open))[^\n]){{8,500}})"
-        rf"|(?P<bare>{_BARE}{{8,500}}))"
+        rf"(?ai)(?=[{_FIRST}])(?P<name>{_KEYS}|secret|token|passwd|password|passphrase|pwd|credential|auth"
+        rf"|{'|'.join(_FOREIGN)})s?"
+        r"(?P<between>\\?[\"']?\s{0,20}(?:=>|:=|=|:|：)\s{0,20}|\s{1,3}(?!-))"
+        rf"(?:(?P<open>\\?\"|\\?')(?P<quoted>(?:(?!(?P=open))[^\n]){{6,500}})"
+        rf"|(?P<bare>{_BARE}{{6,500}}))"
     )
 
 
@@ -224,6 +280,8 @@ def _without_assigned(text: str, kinds: Kinds) -> str:
         start, stop = found.span("quoted" if found["open"] else "bare")
         value = text[start:stop]
         password = found["name"].lower() in _PASSWORDS
+        if found["between"].isspace() and not text.startswith("--", name):  # --token VALUE
+            continue
         if " " in value and not password:
             value = value.split(" ", 1)[0]
             stop = start + len(value)
@@ -238,7 +296,7 @@ def _without_assigned(text: str, kinds: Kinds) -> str:
 def _name_start(text: str, start: int, least: int) -> int:
     """Go back to where the name begins that a telling word ends: ``MY_API_KEY``."""
     least = max(least, start - 60)
-    while start > least and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
+    while start > least and _NAMED.match(text, start - 1):
         start -= 1
     return start
 
@@ -248,14 +306,17 @@ def _is_assigned(name: str, value: str, between: str, *, password: bool) -> bool
         return False
     if len(value) >= _LONG:
         return True
-    # DB_PASSWORD=hunter2x: a variable's value may be short when it is no word.
+    # DB_PASSWORD=hunter2x: a password or a variable's value may be short when it is no word.
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
-    return len(value) >= 8 and name.isupper() and "=" in between and letters and digits
+    short = password or (len(value) >= 8 and name.isupper() and "=" in between)
+    return short and letters and digits
 
 
 def _may_be_secret(value: str, *, password: bool) -> bool:
     """Rule out what names a secret without being it, marks of ours, and plain joined words."""
-    if value.startswith(_REFERENCES) or MARK in value:
+    if value.startswith(_REFERENCES) or MARK in value or _BLANKED.issuperset(value):
+        return False
+    if _PATH.fullmatch(value) and not _RANDOM.search(value):
         return False
     return password or _PLAIN.fullmatch(value) is None
 
@@ -306,7 +367,7 @@ def _key_blocks(text: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=2)
 def _pem(word: str) -> re.Pattern[str]:
-    return re.compile(rf"-----{word} [A-Z0-9 ]{{0,40}}PRIVATE KEY-----")
+    return re.compile(rf"-----{word} [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----")
 
 
 @lru_cache(maxsize=1)

@@ -30,6 +30,29 @@ SECRETS = [
     "npm_" + "a" * 36,
     "xoxp-1-2-3-abcdef",
     "AKIA" + "A" * 16,
+    "glrt-" + "a1B" * 7,
+    "https://hooks.slack.com/services/T0000000/B0000000/" + "aB3" * 8,
+    "https://discord.com/api/webhooks/1234567890/" + "aB3" * 20,
+    "gsk_" + "aB3" * 16,
+    "xai-" + "aB3" * 16,
+    "nvapi-" + "aB3" * 16,
+    "pplx-" + "a1" * 24,
+    "r8_" + "aB3" * 12,
+    "lsv2_pt_" + "a1" * 16 + "_" + "b2" * 5,
+    "dapi" + "a1" * 16,
+    "dckr_pat_" + "aB3" * 9,
+    "hvs." + "aB3" * 30,
+    "tskey-auth-" + "aB3" * 4 + "-" + "aB3" * 10,
+    "ATATT3x" + "aB3" * 30,
+    "lin_api_" + "aB3" * 13,
+    "ntn_" + "aB3" * 15,
+    "figd_" + "aB3" * 13,
+    "PMAK-" + "a1" * 12 + "-" + "b2" * 17,
+    "sntrys_" + "aB3" * 20,
+    "sbp_" + "a1" * 20,
+    "sb_secret_" + "aB3" * 10,
+    "rubygems_" + "a1" * 24,
+    "sq0csp-" + "aB3" * 14,
     "eyJ" + "a" * 12 + "." + "b" * 12 + "." + "c" * 12,
 ]
 
@@ -78,6 +101,15 @@ def test_names_with_values_go() -> None:
         "http://localhost:3000/@scope/package",
         "https://user@example.org:8080/path",
         "MAX_TOKENS=4096",
+        "OLDPWD=/home/alice/projects/shop2/web",
+        "token: src/auth/tokens/refresh_v2.ts:120",
+        "auth=https://auth.example.com/realms/v2",
+        "API_KEY=xxxxxxxxxxxxxxxxxxxxxxxx",
+        "token=********************",
+        "use --password to be asked, or --token with the name of a variable",
+        "signed xoxo-hugs-and-kisses",
+        "the BEGIN PRIVATE KEY line",
+        "auth: oauth2-authorization-code-flow",
         "-----BEGIN CERTIFICATE-----",
     ],
 )
@@ -94,6 +126,8 @@ def test_private_keys_go_even_when_cut() -> None:
     block = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
     assert redact_text(f"x {block} y") == f"x {MARK} y"
     assert redact_text("x -----BEGIN PRIVATE KEY-----\nabc") == f"x {MARK}"
+    block = "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQ\n-----END PGP PRIVATE KEY BLOCK-----"
+    assert redact_text(f"x {block} y") == f"x {MARK} y"
 
 
 def test_a_key_that_is_only_mentioned_takes_nothing_with_it() -> None:
@@ -123,6 +157,26 @@ def test_a_bare_value_goes_with_its_name_and_what_follows_stays() -> None:
     assert redact_text(text) == f"{MARK} and token: shorty"
     assert redact_text("export DB_PASSWORD=hunter2x") == f"export {MARK}"
     assert redact_text("token=" + "aB3" * 1_000 + " end") == f"{MARK} end"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("curl --token aB3dE5fG7hJ9kL1mN3pQ5rS7 url", f"curl {MARK} url"),
+        ("psql --password hunter2x -h db", f"psql {MARK} -h db"),
+        (
+            "jdbc:postgresql://h/db?user=u&password=hunter2x",
+            f"jdbc:postgresql://h/db?user=u&{MARK}",
+        ),
+        ("password: hunter2", MARK),
+        ("SECRET_KEY=aB3dE5fG7hJ9kL1mN3pQ5rS7", MARK),
+        ("AccountKey=aB3dE5fG7hJ9kL1mN3pQ5rS7+/==", MARK),
+        ("数据库密码：hunter2xyz。", f"数据库{MARK}。"),
+        ("token=/aB3dE5fG7hJ9kL1mN3pQ5rS7/x", MARK),
+    ],
+)
+def test_passwords_keys_and_options_go_with_their_names(text: str, left: str) -> None:
+    assert redact_text(text) == left
 
 
 def test_an_open_quote_hides_nothing() -> None:
