@@ -80,17 +80,22 @@ def _stored(places: Places, session: str | None) -> tuple[str, ...]:
 
 def keeps_waiting(docking: Docking, entry: AgentEntry, places: Places) -> str | None:
     """Say what keeps a configured agent from starting, as its real selection finds it."""
-    resumed = entry.resume_session_id
+    resumed, dock = entry.resume_session_id, docking.dock
     try:
+        if docking.fault is not None:
+            raise docking.fault
         if entry.session_id is not None and find_id(places, entry.session_id) is not None:
             resumed = entry.session_id
-        question = Question(
-            resumed or entry.session_id, None, entry.loop, entry.driver, resumed is not None
-        )
-        conflict: DshloopError | None = explain(docking, question, places, places.data).conflict
+        asked = Question(None, None, entry.loop, entry.driver, resume=resumed is not None)
+        if resumed is None:
+            selection = dock.select_create(asked.options(entry.session_id))
+        else:
+            session, recorded, _ = recorded_in(places, resumed, places.data)
+            selection = dock.select_resume(asked.options(session), recorded)
+        dock.resolve(selection)
     except DshloopError as fault:
-        conflict = fault
-    return None if conflict is None else conflict.message.split("\n")[0]
+        return fault.message.split("\n")[0]
+    return None
 
 
 def recorded_in(
