@@ -81,44 +81,52 @@ class Injected:
 
     def __init__(self) -> None:
         self._turn: object = None
-        self._seen: set[str] = set()
+        self._seen: set[tuple[str, str]] = set()
 
     def turn(self, number: object) -> None:
-        """Begin a turn; the one that is under way goes on."""
-        if number != self._turn:
-            self._turn, self._seen = number, set()
+        """Begin a turn; the one that is under way goes on, and takes what came before the first."""
+        if self._turn is not None and number != self._turn:
+            self._seen = set()
+        self._turn = number
 
     def news(self, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Give the results without what is known, and keep them in mind.
-
-        Members of a list of an answer are looked at one by one; an answer that has nothing new
-        left is left out.
-        """
+        """Give the results without what is known; members of lists are looked at one by one."""
         fresh = ({**result, "data": self._without_known(result)} for result in results)
         return [result for result in fresh if not is_empty(result["data"])]
 
+    def keep(self, results: Sequence[Mapping[str, Any]]) -> None:
+        """Keep in mind what is injected."""
+        for result in results:
+            plugin, data = result["pluginId"], result["data"]
+            self._seen.add((plugin, js_text(data)))
+            self._seen |= {(plugin, js_text(item)) for each in _lists(data) for item in each}
+
     def _without_known(self, result: Mapping[str, Any]) -> Any:
         plugin, data = result["pluginId"], result["data"]
-        if isinstance(data, list):
-            return [item for item in data if self._is_new(plugin, item)]
-        if not isinstance(data, dict) or not any(isinstance(item, list) for item in data.values()):
-            return data if self._is_new(plugin, data) else None
-        if not self._is_new(plugin, data):
+        if self._knows(plugin, data):
             return None
-        kept = {
-            key: [one for one in item if self._is_new(plugin, one)]
+        if isinstance(data, list):
+            return [item for item in data if not self._knows(plugin, item)]
+        if not isinstance(data, dict):
+            return data
+        left = {
+            key: [one for one in item if not self._knows(plugin, one)]
             if isinstance(item, list)
             else item
             for key, item in data.items()
         }
-        lists = [item for item in kept.values() if isinstance(item, list)]
-        return kept if any(lists) else None
+        return left if left == data or any(_lists(left)) else None
 
-    def _is_new(self, plugin: str, item: Any) -> bool:
-        mark = f"{plugin}\0{js_text(item)}"
-        known = mark in self._seen
-        self._seen.add(mark)
-        return not known
+    def _knows(self, plugin: str, item: Any) -> bool:
+        return (plugin, js_text(item)) in self._seen
+
+
+def _lists(data: Any) -> list[list[Any]]:
+    """Give the lists whose members are answers of their own."""
+    if isinstance(data, list):
+        return [data]
+    members = data.values() if isinstance(data, dict) else ()
+    return [item for item in members if isinstance(item, list)]
 
 
 def capped(point: str, results: Sequence[Mapping[str, Any]], limit: int) -> list[dict[str, Any]]:

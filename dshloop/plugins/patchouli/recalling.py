@@ -48,13 +48,14 @@ class Recalls:
         if request is None:
             return None
         results = await self._asked(point, request, signal)
+        known = self._injected.setdefault(session_id, Injected())
+        if turn is not None:
+            known.turn(turn)
         if not self._config.repeat_recall:
-            known = self._injected.setdefault(session_id, Injected())
-            if turn is not None:
-                known.turn(turn)
             results = known.news(results)
-        results = capped(point, results, self._config.recall_limit)
-        return recall_message(point, results) if results else None
+        kept = capped(point, results, self._config.recall_limit)
+        known.keep(results[: len(kept)])
+        return recall_message(point, kept) if kept else None
 
     async def _asked(
         self, point: str, request: Request, signal: AbortSignal | None
