@@ -90,7 +90,9 @@ class Server:
         async def endpoint(request: Request) -> Response:
             return await self._answer(request, mapped)
 
-        return Route(BASE + mapped.path, endpoint, methods=[mapped.method])
+        route = Route(BASE + mapped.path, endpoint, methods=[mapped.method])
+        route.methods = {mapped.method}  # no HEAD, as agentmemory has none
+        return route
 
     async def _answer(self, request: Request, mapped: Mapped) -> Response:
         started = time.perf_counter()

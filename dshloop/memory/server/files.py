@@ -46,7 +46,7 @@ def enrich(call: Call, store: MemoryStore) -> Answer:
     if terms is not None and not _are_texts(terms):
         raise CallRefusedError(400, "terms must be an array of strings")
     project = text_in(call.body, "project")
-    if call.body.get("project") is not None and project is None:
+    if "project" in call.body and project is None:
         raise CallRefusedError(400, "project must be a non-empty string")
     named = texts_in(call.body, "files")[:_MOST_FILES]
     asked = [re.split(r"[/\\]", file)[-1] for file in named] + list(texts_in(call.body, "terms"))
@@ -95,8 +95,10 @@ def profile(call: Call, store: MemoryStore) -> Answer:
 def timeline(call: Call, store: MemoryStore) -> Answer:
     """Tell the observations around a moment, or around the newest one that has a word."""
     anchor = call.body.get("anchor")
-    if not isinstance(anchor, str) or not anchor.strip():
+    if not anchor or (isinstance(anchor, str) and not anchor.strip()):
         raise CallRefusedError(400, "anchor is required")
+    if not isinstance(anchor, str):
+        return Answer(200, {"entries": [], "anchor": anchor, "reason": "invalid_anchor"})
     before, after = (_around(call.body.get(key)) for key in ("before", "after"))
     where = Filters(
         kinds=(OBSERVATION,),
@@ -113,7 +115,9 @@ def timeline(call: Call, store: MemoryStore) -> Answer:
         nearest = _newest_with(store, text, where)
         moment = None if nearest is None else nearest.created_at
     rows = [] if moment is None else _rows_around(store, where, moment, before, after)
-    if moment is None or not rows:
+    if moment is not None and not rows:
+        return Answer(200, {"entries": [], "anchorIndex": 0})
+    if moment is None:
         return Answer(200, {"entries": [], "anchor": anchor, "reason": "no_match"})
     at = _nearest(rows, moment) if nearest is None else rows.index(nearest)
     first = max(0, at - before)
@@ -159,7 +163,7 @@ def _file_lines(entries: Sequence[Entry], session: str) -> Iterator[str]:
 def _relevant(store: MemoryStore, query: str, where: Filters) -> str:
     if not query.strip():
         return ""
-    texts = [cut(one.entry.content, 400) for one in found(store, query, where, _HITS)]
+    texts = [cut(one.entry.content, 400) for one in found(store, query, where, _HITS, floor=None)]
     lines = [item(text) for text in texts]
     body = "\n".join(line for line in lines if line)
     tag = "agentmemory-relevant-context"

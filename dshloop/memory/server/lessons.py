@@ -42,7 +42,8 @@ def create(call: Call, store: MemoryStore) -> Answer:
     id_ = lesson_id(content)
     known = documents.document(KIND, id_)
     if known is not None:
-        return _strengthened(call, documents, known)
+        lesson = _strengthened(call, documents, known)
+        return Answer(200, {"success": True, "action": "strengthened", "lesson": lesson})
     now = call.state.now()
     lesson = {
         "id": id_,
@@ -100,7 +101,8 @@ def strengthen(call: Call, store: MemoryStore) -> Answer:
     known = documents.document(KIND, id_)
     if known is None:
         return Answer(200, {"success": False, "error": "lesson not found"})
-    return _strengthened(call, documents, known)
+    lesson = _strengthened(call, documents, known)
+    return Answer(200, {"success": True, "lesson": lesson})
 
 
 def delete(call: Call, store: MemoryStore) -> Answer:
@@ -163,7 +165,7 @@ def _every(store: MemoryStore) -> list[Lesson]:
     return list(documents_of(store).documents(KIND).values())
 
 
-def _strengthened(call: Call, documents: DocumentStore, known: Lesson) -> Answer:
+def _strengthened(call: Call, documents: DocumentStore, known: Lesson) -> Lesson:
     now = call.state.now()
     lesson = {
         **known,
@@ -173,7 +175,7 @@ def _strengthened(call: Call, documents: DocumentStore, known: Lesson) -> Answer
         "updatedAt": now,
     }
     documents.keep_document(KIND, known["id"], lesson)
-    return Answer(200, {"success": True, "action": "strengthened", "lesson": lesson})
+    return lesson
 
 
 def _hit(lesson: Lesson, asked: list[tuple[str, ...]]) -> float:
@@ -214,7 +216,7 @@ def _context(call: Call) -> str:
 def _share(value: Any, default: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return default
-    return min(max(float(value), 0.0), 1.0)
+    return float(value) if 0 <= value <= 1 else default
 
 
 def _limit(value: Any, default: int) -> int:

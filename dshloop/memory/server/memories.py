@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dshloop.memory.entries import MEMORY, TYPES, Entry, Memory, NewMemory, Observation
-from dshloop.memory.interchange.agentmemory_shape import KIND, memory_row
+from dshloop.memory.interchange.agentmemory_shape import KIND
 from dshloop.memory.server.calls import (
     Answer,
     Call,
@@ -17,8 +17,8 @@ from dshloop.memory.server.calls import (
     text_in,
     texts_in,
 )
-from dshloop.memory.server.rows import exact, exact_memory
-from dshloop.memory.store import Filters, MemoryStore, Similar
+from dshloop.memory.server.rows import exact, exact_memory, memory_answer
+from dshloop.memory.store import DocumentStore, Filters, MemoryStore, Similar
 from dshloop.times import iso_time
 
 RELATION = "relation"
@@ -34,13 +34,13 @@ def remember(call: Call, store: MemoryStore) -> Answer:
     body = call.body
     if text_in(body, "content") is None:
         raise CallRefusedError(400, "content is required")
-    if body.get("project") is not None and text_in(body, "project") is None:
+    if "project" in body and text_in(body, "project") is None:
         raise CallRefusedError(400, "project must be a non-empty string")
     for key in _LISTS:
         if not isinstance(body.get(key), (list, type(None))):
             return Answer(201, {"success": False, "error": f"{key} must be an array"})
     done = store.remember(_new_memory(call), renew=True)
-    answer: dict[str, Any] = {"success": True, "memory": memory_row(done.memory)}
+    answer: dict[str, Any] = {"success": True, "memory": memory_answer(done.memory)}
     if done.similar is not None:
         answer["similarTo"] = _similar(done.similar)
     call.state.audit("remember", [done.memory.id])
@@ -60,7 +60,11 @@ def memories(call: Call, store: MemoryStore) -> Answer:
     if call.asks("count"):
         return Answer(200, {"total": total, "latestCount": _count(store, latest, both)})
     limit, offset = call.page()
-    rows = (memory_row(one) for one in _listed(store, where, both, limit, offset))
+    related = _relations(store)
+    rows = (
+        memory_answer(one) | ({"relatedIds": related[one.id]} if one.id in related else {})
+        for one in _listed(store, where, both, limit, offset)
+    )
     end = encoded({"total": total, "offset": offset, "limit": limit})
     return Answer(200, parts=listed("memories", rows, end))
 
@@ -70,7 +74,9 @@ def memory(call: Call, store: MemoryStore) -> Answer:
     found = exact_memory(store, call.tail)
     if found is None:
         raise CallRefusedError(404, f"memory not found: {call.tail}")
-    return Answer(200, {"memory": memory_row(found)})
+    related = _relations(store).get(found.id)
+    more = {} if related is None else {"relatedIds": related}
+    return Answer(200, {"memory": memory_answer(found) | more})
 
 
 def evolve(call: Call, store: MemoryStore) -> Answer:
@@ -83,7 +89,7 @@ def evolve(call: Call, store: MemoryStore) -> Answer:
     done = store.edit(id_, content=call.body.get("newContent", content), title=title)
     previous = id_ if done.superseded is None else done.superseded.id
     call.state.audit("evolve", [done.memory.id], previousId=previous)
-    row = memory_row(done.memory)
+    row = memory_answer(done.memory)
     return Answer(200, {"success": True, "memory": row, "previousId": previous})
 
 
@@ -112,6 +118,18 @@ def relations(call: Call, store: MemoryStore) -> Answer:
     return Answer(200, {"relations": list(documents_of(store).documents(RELATION).values())})
 
 
+def _relations(store: MemoryStore) -> dict[str, list[str]]:
+    """Give for each memory that has relations the others' ids."""
+    related: dict[str, list[str]] = {}
+    for one in store.documents(RELATION).values() if isinstance(store, DocumentStore) else ():
+        ends = one["sourceId"], one["targetId"]
+        for end, other in (ends, reversed(ends)):
+            others = related.setdefault(end, [])
+            if other not in others:
+                others.append(other)
+    return related
+
+
 def verify(call: Call, store: MemoryStore) -> Answer:
     """Show where a memory comes from."""
     (id_,) = call.needed("id is required", "id")
@@ -123,7 +141,7 @@ def verify(call: Call, store: MemoryStore) -> Answer:
         told: dict[str, Any] = {"type": "observation", "observation": row}
         cited: list[dict[str, Any]] = []
     else:
-        row = memory_row(found)
+        row = memory_answer(found)
         shown = ("id", "title", "type", "version", "strength", "isLatest", "createdAt")
         told = {
             "type": "memory",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
-from dshloop.memory.entries import Entry, Memory, Observation
-from dshloop.memory.interchange.agentmemory_shape import observation_row
+from dshloop.memory.entries import TITLE_UNITS, Entry, Memory, Observation, title_of
+from dshloop.memory.interchange.agentmemory_shape import memory_row, observation_row
 from dshloop.memory.observing import cut
 from dshloop.memory.server.calls import plain
 from dshloop.memory.store import MemoryStore
@@ -34,6 +34,20 @@ def exact_memory(store: MemoryStore, id_: str) -> Memory | None:
     return entry if isinstance(entry, Memory) else None
 
 
+def memory_answer(memory: Memory) -> dict[str, Any]:
+    """Give a memory's row; a title made of the content is its first 80 units (agentmemory 4)."""
+    return memory_row(memory) | {"title": _title(memory)}
+
+
+def _title(memory: Memory) -> str:
+    if memory.title != title_of(memory.content):
+        return memory.title
+    head = memory.content[:TITLE_UNITS]
+    while len(head) + sum(character > "\uffff" for character in head) > TITLE_UNITS:
+        head = head[:-1]
+    return head
+
+
 def found_row(entry: Entry) -> dict[str, Any]:
     """Give an entry as an observation row; a memory looks like a decision (agentmemory 3.5)."""
     if isinstance(entry, Observation):
@@ -44,7 +58,7 @@ def found_row(entry: Entry) -> dict[str, Any]:
         "sessionId": MEMORY_SESSION,
         "timestamp": iso_time(entry.created_at),
         "type": "decision",
-        "title": entry.title,
+        "title": _title(entry),
         "facts": [text],
         "narrative": text,
         "concepts": list(entry.concepts),

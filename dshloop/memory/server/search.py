@@ -17,6 +17,7 @@ from dshloop.memory.server.calls import (
     plain,
     positive_integer,
     text_in,
+    whole_number,
 )
 from dshloop.memory.server.rows import (
     MEMORY_SESSION,
@@ -55,7 +56,7 @@ def search(call: Call, store: MemoryStore) -> Answer:
         raise CallRefusedError(400, "query is required and must be a non-empty string")
     limit = _optional_count(call, "limit")
     for key in ("project", "cwd"):
-        if not isinstance(call.body.get(key), (str, type(None))):
+        if not isinstance(call.body.get(key, ""), str):
             raise CallRefusedError(400, f"{key} must be a string")
     form = _form(call)
     budget = _optional_count(call, "token_budget")
@@ -105,9 +106,17 @@ def followup(call: Call, store: MemoryStore) -> Answer:
 
 
 def found(
-    store: MemoryStore, query: str, where: Filters, limit: int, *, cwd: str | None = None
+    store: MemoryStore,
+    query: str,
+    where: Filters,
+    limit: int,
+    *,
+    cwd: str | None = None,
+    floor: float | None = 0.0,
 ) -> list[Found]:
-    """Ask the store, without a floor; near-equal entries that it folds are results of their own.
+    """Ask the store; near-equal entries that it folds are results of their own.
+
+    What is searched for has no floor; None is the store's own, for what is put before an agent.
 
     Words of one character ask for nothing (agentmemory 8). ``cwd`` is compared with the session's
     and holds for observations only.
@@ -115,7 +124,7 @@ def found(
     if all(len(word) == 1 and word.isascii() for word in query.split()):
         return []
     asked = limit if cwd is None else max(10 * limit, MOST)
-    every = _every(store, query, where, asked)
+    every = _every(store, query, where, asked, floor)
     passing = every if cwd is None else _within_folder(store, every, cwd)
     return list(islice(passing, limit))
 
@@ -152,8 +161,10 @@ def _spread(store: MemoryStore, query: str, where: Filters, limit: int) -> list[
     return spread(hits, limit)
 
 
-def _every(store: MemoryStore, query: str, where: Filters, limit: int) -> Iterator[Found]:
-    for hit in store.recall(query, where, limit=limit, min_score=0.0):
+def _every(
+    store: MemoryStore, query: str, where: Filters, limit: int, floor: float | None
+) -> Iterator[Found]:
+    for hit in store.recall(query, where, limit=limit, min_score=floor):
         score = round(hit.score, 6)
         yield Found(hit.entry, score)
         for id_ in hit.folded:
@@ -237,10 +248,9 @@ def _brief(lesson: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _optional_count(call: Call, key: str) -> int | None:
-    value = call.body.get(key)
-    if value is None:
+    if key not in call.body:
         return None
-    number = positive_integer(value)
+    number = positive_integer(call.body[key])
     if number is None:
         raise CallRefusedError(400, f"{key} must be a positive integer")
     return number
@@ -248,6 +258,8 @@ def _optional_count(call: Call, key: str) -> int | None:
 
 def _clamped(value: Any) -> int:
     """Read a limit of smart-search: 1 to 100, the default where it is no number."""
+    if isinstance(value, str):
+        value = whole_number(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return DEFAULT
     return int(min(max(plain(value) if abs(value) < MOST else value, 1), MOST))

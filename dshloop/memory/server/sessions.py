@@ -60,8 +60,10 @@ def sessions(call: Call, store: MemoryStore) -> Answer:
         total = offset + len(found)
         if len(found) == limit or (offset and not found):
             total = len(store.sessions(project=project, agent=agent, limit=None))
-    rows = _rows(store, found)
-    return Answer(200, {"sessions": list(rows), "total": total, "offset": offset, "limit": limit})
+    answer: dict[str, Any] = {"sessions": list(_rows(store, found))}
+    if {"limit", "offset"} & set(call.query) or total > len(found):
+        answer |= {"total": total, "offset": offset, "limit": limit}
+    return Answer(200, answer)
 
 
 def summarize(call: Call, store: MemoryStore) -> Answer:
@@ -88,7 +90,16 @@ def replay_load(call: Call, store: MemoryStore) -> Answer:
     session = store.get_session(id_)
     agent = call.agent_filter()
     if session is None or agent not in (None, session.agent):
-        return Answer(200, {"success": False, "error": "session_not_found"})
+        now = call.state.now()
+        nothing = {
+            "sessionId": "",
+            "startedAt": now,
+            "endedAt": now,
+            "totalDurationMs": 0,
+            "eventCount": 0,
+            "events": [],
+        }
+        return Answer(200, {"success": True, "timeline": nothing, "session": None})
     limit, offset = call.page()
     where = Filters(kinds=(OBSERVATION,), session=id_)
     entries = store.list(where, limit=limit, offset=offset, oldest_first=True)

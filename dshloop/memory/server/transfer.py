@@ -246,7 +246,9 @@ def _with_origin(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Say of a row without an origin that it was imported."""
     if "origin" in row or "startedAt" in row:
         return row
-    return {**row, "origin": {"channel": "import"}}
+    at = row.get("timestamp") or row.get("createdAt")
+    captured = {"capturedAt": at} if isinstance(at, str) else {}
+    return {**row, "origin": {"channel": "import", **captured}}
 
 
 def _fault(given: Any) -> str | None:
