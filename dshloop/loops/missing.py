@@ -7,6 +7,7 @@ from shlex import quote
 from typing import Literal, NamedTuple
 
 from dshloop.errors import MissingDriverError, UnknownLoopError
+from dshloop.loops.registry import DEFAULT_DRIVER
 
 
 class Missing(NamedTuple):
@@ -21,7 +22,8 @@ class Missing(NamedTuple):
     def command(self, profile: str | None = None) -> str:
         """Give the command that mends it, on the profile of this name."""
         if self.origin == "settings" and self.available:
-            return f"dshloop driver use {self.available[0]}"
+            usual = DEFAULT_DRIVER in self.available
+            return f"dshloop driver use {DEFAULT_DRIVER if usual else self.available[0]}"
         on = "" if profile is None else f" --profile {quote(profile)}"
         return f"dshloop {self.kind} register {self.name} MODULE:OBJECT{on}"
 
