@@ -7,7 +7,7 @@ that comes twice is stored once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,16 @@ from dshloop.plugins.patchouli.service import Call, Request
 from dshloop.plugins.patchouli.store_query import asked_of
 
 if TYPE_CHECKING:
-    from dshloop.memory.entries import Observation
-    from dshloop.memory.store import Hit, MemoryStore
+    from dshloop.memory.entries import Observation, Session
+    from dshloop.memory.store import Hit, MemoryStore, Record
     from dshloop.transcripts.happenings import Happening
 
 ID = "dshloop"
 PROGRAM = "dsh"
 TEXT_LIMIT = 2_000
 """Characters of an entry's text that an answer holds."""
+PROMPT_LIMIT = 200
+"""Characters of a session's first prompt that name it."""
 
 _UPDATES = (points.TOOL_UPDATE, points.TURN_END, points.CREATED, points.DISPOSED, None)
 _RETRIEVES = (points.TOOL_RETRIEVE, points.PRE_STEP, None)
@@ -157,15 +159,40 @@ class StorePlugin:
             for one in in_events(session, data["events"])
             if one.kind != "call" or not is_memory_tool(one.tool)
         ]
-        self._begun(store, meta)
         made = [self._observation(meta, one) for one in happened]
         if isinstance(store, Transferable):
-            outcomes = [put.outcome for put in store.put(made)]
-            added = sum(outcome == "added" for outcome in outcomes)
-            return {"observations": len(made), "added": added}
+            known = store.get_session(session) is not None
+            if known:
+                self._begun(store, meta)
+            records: list[Record] = [*made]
+            if not known:
+                records.insert(0, self._session(meta, made))
+            done = [put.outcome for put in store.put(records) if put.record in made]
+            return {"observations": len(made), "added": done.count("added")}
+        self._begun(store, meta)
         for new in map(_as_new, made):
             store.observe(new)
         return {"observations": len(made), "added": len(made)}
+
+    def _session(self, meta: Mapping[str, Any], made: Sequence[Observation]) -> Session:
+        """Make the session that begins with a turn."""
+        from dshloop.memory.entries import Session
+
+        attributes = meta["attributes"]
+        prompts = (one.content for one in made if one.hook == "prompt_submit")
+        times = [one.created_at for one in made] or [0.0]
+        return Session(
+            id=attributes["sessionId"],
+            project=self.project_of(meta) or "",
+            cwd=attributes.get("workspaceRoot", ""),
+            agent=None,
+            title=None,
+            first_prompt=" ".join(next(prompts, "").split())[:PROMPT_LIMIT] or None,
+            summary=None,
+            started_at=times[0],
+            updated_at=times[-1],
+            ended_at=None,
+        )
 
     def _observation(self, meta: Mapping[str, Any], one: Happening) -> Observation:
         from dshloop.memory.entries import Observation

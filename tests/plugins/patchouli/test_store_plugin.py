@@ -109,7 +109,8 @@ def test_a_turn_becomes_observations_once(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert "recalled" not in str(entries)
     session = in_store(database, lambda store: store.get_session("s1"))
-    assert (session.project, session.cwd) == ("shop", "/home/dev/shop")
+    assert (session.project, session.cwd, session.observations) == ("shop", "/home/dev/shop", 3)
+    assert session.first_prompt == "Which port does the api use?"
 
 
 def test_secrets_are_taken_out_before_a_turn_is_stored(tmp_path: Path) -> None:
