@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies
 
 from dshloop.stemming import stem
-from dshloop.text import LONGEST_WORD, fold, question, words
+from dshloop.text import LONGEST_WORD, fold, joined_words, question, words
 
 
 def forms(text: str) -> set[str]:
@@ -190,3 +190,9 @@ def test_work_grows_with_the_text_and_no_faster(unit: str) -> None:
     spent(10_000)
     # Four times the text, with generous room for noise: quadratic work would be sixteen times.
     assert spent(800_000) < 11 * max(spent(200_000), 0.01)
+
+
+@given(strategies.text(alphabet="aB_ 1.-/'\x1b[mé数") | strategies.text())
+def test_joined_words_are_the_words(text: str) -> None:
+    assert joined_words(text) == " ".join(words(text))
+    assert joined_words(text + "x" * LONGEST_WORD) == " ".join(words(text + "x" * LONGEST_WORD))

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from dshloop.memory.entries import Entry, Observation, title_of
-from dshloop.text import words
+from dshloop.text import joined_words, words
 
 FIELDS = ("title", "content", "concepts", "files")
 """The index's columns that are searched, in order; ``manner`` follows them."""
@@ -58,7 +58,7 @@ def index_of(entry: Entry) -> Indexed:
     if isinstance(entry, Observation) and entry.subtitle:
         title = f"{title}\n{entry.subtitle}"
     texts = (title, entry.content, "\n".join(entry.concepts), "\n".join(entry.files))
-    return (*(" ".join(words(text)) if text else "" for text in texts), manner_of(entry.content))
+    return (*(joined_words(text) if text else "" for text in texts), manner_of(entry.content))
 
 
 def manner_of(content: str) -> str:
