@@ -26,6 +26,8 @@ ID = "dshloop"
 PROGRAM = "dsh"
 TEXT_LIMIT = 2_000
 """Characters of an entry's text that an answer holds."""
+PATIENCE = 5.0
+"""Seconds that the end of a row waits for the store."""
 PROMPT_LIMIT = 200
 """Characters of a session's first prompt that name it."""
 
@@ -81,14 +83,15 @@ class StorePlugin:
         return await self._in_thread(found)
 
     async def close(self) -> None:
-        """Close the store after what runs."""
+        """Close the store after what runs; one that hangs is left behind."""
 
         def end() -> None:
             if self._store is not None:
                 self._store.close()
                 self._store = None
 
-        await asyncio.get_running_loop().run_in_executor(self._thread, end)
+        closing = asyncio.get_running_loop().run_in_executor(self._thread, end)
+        await asyncio.wait({closing}, timeout=PATIENCE)
         self._thread.shutdown(wait=False)
 
     def project_of(self, meta: Mapping[str, Any]) -> str | None:

@@ -570,3 +570,67 @@ def test_the_switches_are_those_of_the_original() -> None:
 def test_wrong_configs_are_refused(config: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said.replace(".", r"\.").replace("?", r"\?")):
         read_loop_config(config)
+
+
+# --- the tools -----------------------------------------------------------------------------------
+
+
+def test_the_tools_answer_with_all_outcomes_and_pass_their_signal_on() -> None:
+    async def body() -> None:
+        good, bad = Recording("a", {"n": 1.0}), Recording("b", ValueError("no"))
+        odd = Recording("c", object())
+        async with World(good, bad, odd) as world:
+            agent, signal = world.agent(), AbortSignal()
+            result = await world.call_tool(agent, "memory_retrieve", '{"query": "q"}', signal)
+            assert not result.is_error
+            assert result.content[0]["text"] == (
+                '[{"pluginId":"a","ok":true,"value":{"n":1}},'
+                '{"pluginId":"b","ok":false,"error":"no"},'
+                '{"pluginId":"c","ok":false,"error":"its answer is not lossless JSON at the value '
+                'itself: object is no JSON value"}]'
+            )
+            assert good.signals == [signal]
+            assert [tool.name for tool in world.host.tools.offered] == [
+                "memory_retrieve", "memory_update",
+            ]  # fmt: skip
+
+    run(body)
+
+
+def test_a_tool_that_is_aborted_fails_with_the_reason() -> None:
+    async def body() -> None:
+        signal = AbortSignal()
+
+        def abort() -> Any:
+            signal.abort({"kind": "user", "message": "enough"})
+            return asyncio.sleep(5)
+
+        async with World(Recording(answer=abort)) as world:
+            result = await world.call_tool(
+                world.agent(), "memory_retrieve", '{"query": "q"}', signal
+            )
+            assert (result.is_error, result.content[0]["text"]) == (True, "Error: enough")
+
+    run(body)
+
+
+def test_a_number_that_no_double_holds_is_refused_and_not_changed() -> None:
+    async def body() -> None:
+        plugin = Recording()
+        async with World(plugin) as world:
+            raw = '{"query": "q", "metadata": {"id": 9007199254740993}}'
+            result = await world.call_tool(world.agent(), "memory_retrieve", raw)
+            assert result.is_error
+            assert "/metadata/id" in result.content[0]["text"]
+            assert plugin.retrieves == []
+
+    run(body)
+
+
+def test_tools_that_are_switched_off_are_not_offered() -> None:
+    async def body() -> None:
+        config = {"modelTools": {"retrieve": False, "update": False}}
+        async with World(Recording(), config=config) as world:
+            assert world.host.tools.offered == []
+
+    run(body)
