@@ -212,3 +212,44 @@ def test_stores_name_it() -> None:
     configure("socket", "/run/p.sock")
     found = {one["name"]: one for one in dshloop("memory", "stores", "--json").json}
     assert found["patchouli"]["where"] == "/run/p.sock"
+
+
+def test_history_shows_published_versions_from_the_file_and_heads_over_the_socket(
+    tmp_path: Path,
+) -> None:
+    configure("workspace", WORKSPACE)
+    with daemon(tmp_path) as peer, peer.client() as client:
+        first = create(client, knowledge("first words"), "k")
+        base = {**SCOPE, "base_versions": [first["version"]], "conflict_strategy": "mvcc"}
+        ref = {"type": "knowledge", "id": "k"}
+        client.call("entity.update", base, {"ref": ref, "value": knowledge("second words")})
+        create(client, knowledge("to be deleted"), "gone")
+        versions = client.read(SCOPE, "knowledge", "gone")["variants"]
+        base = {**SCOPE, "base_versions": [versions[0]["version"]]}
+        client.call("entity.delete", base, {"ref": {"type": "knowledge", "id": "gone"}})
+        unit = {**SCOPE, "transaction_id": "open"}
+        staged = {"type": "knowledge", "value": knowledge("staged, not published"), "id": "staged"}
+        client.call("entity.create", unit, staged)
+        for store, contents in (
+            (f"patchouli:{peer.socket}", ["second words"]),
+            (f"patchouli:{peer.database}", ["first words", "second words"]),
+        ):
+            found = memory(store, "history", "k", "--json").json
+            assert [one["content"] for one in found] == contents
+            assert [one["latest"] for one in found][-1] is True
+            assert [one["id"] for one in memory(store, "list", "--json").json] == ["k"]
+            assert memory(store, "recall", "first", "--json").json == []
+
+
+def test_several_heads_are_one_entry_that_says_so(tmp_path: Path) -> None:
+    configure("workspace", WORKSPACE)
+    with daemon(tmp_path) as peer, peer.client() as client:
+        first = create(client, knowledge("one"), "k")
+        ref = {"type": "knowledge", "id": "k"}
+        for text in ("two", "three"):
+            meta = {**SCOPE, "base_versions": [first["version"]], "conflict_strategy": "mvcc"}
+            client.call("entity.update", meta, {"ref": ref, "value": knowledge(text)})
+        for where in (peer.socket, peer.database):
+            (entry,) = memory(f"patchouli:{where}", "list", "--json").json
+            assert entry["source"]["state"] == "conflicted"
+            assert entry["content"] in ("two", "three")
