@@ -523,6 +523,23 @@ def test_a_failed_flush_loses_nothing(tmp_path: Path) -> None:
     run(body)
 
 
+def test_without_a_place_for_the_outbox_a_turn_is_delivered_once(tmp_path: Path) -> None:
+    async def body() -> None:
+        plugin = Recording()
+        stored = Stored(HEADER, [])
+        (tmp_path / "file").write_text("no folder")
+        folder = tmp_path / "file" / "outbox"
+        async with World(plugin, persistence=stored, outbox=folder) as world:
+            agent = world.agent()
+            stored.events = agent.session.events
+            turn(world, agent)
+            await world.settle(agent.session)
+            assert len(plugin.updates) == 1
+            assert any("can't be used" in warning for warning in world.host.warnings)
+
+    run(body)
+
+
 def test_what_is_not_wanted_is_left_out_of_turns_and_counted() -> None:
     async def body() -> None:
         plugin = Recording(answer="x")
