@@ -16,6 +16,8 @@ SUBTITLE_UNITS = 120
 
 PROMPT = "prompt_submit"
 FAILURE = "post_tool_failure"
+SESSION_START = "session_start"
+SESSION_END = "session_end"
 TOOL_HOOKS = ("pre_tool_use", "post_tool_use", FAILURE)
 _RESULT_HOOKS = ("post_tool_use", FAILURE)
 

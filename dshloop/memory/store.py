@@ -212,11 +212,13 @@ class MemoryReader(Protocol):
         *,
         project: str | None = None,
         agent: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
         limit: int | None = ...,
         offset: int = 0,
         oldest_first: bool = False,
     ) -> Sequence[Session]:
-        """Give sessions, the last started first."""
+        """Give sessions, the last started first; ``since`` and ``until`` as in `Filters`."""
 
     def recall(
         self,

@@ -620,6 +620,10 @@ def test_sessions_are_listed_the_last_started_first(make_clocked: ClockedFactory
     assert ids(project="p") == ["c", "a"]
     assert ids(agent="x") == ["b", "a"]
     assert ids(limit=1, offset=1) == ["b"]
+    second = store.sessions(agent="x")[0].started_at
+    assert ids(since=second) == ["c", "b"]
+    assert ids(until=second) == ["a"]
+    assert ids(since=second, until=second, project="p") == []
     assert ids(oldest_first=True, limit=None) == ["a", "b", "c"]
 
 

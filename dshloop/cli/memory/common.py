@@ -96,6 +96,12 @@ class ShowVerb(WriteVerb):
     sets = ("format", "store", "readonly")
 
 
+class SessionsVerb(WriteVerb):
+    """A verb that lists sessions."""
+
+    sets = ("moments", "format", "store", "readonly")
+
+
 class FilterVerb(WriteVerb):
     """A verb that reads the entries which pass filters."""
 
@@ -111,6 +117,8 @@ class ListVerb(WriteVerb):
 def _options(sets: Sequence[str]) -> Iterator[TyperOption]:
     if "filters" in sets:
         yield from _filter_options()
+    if "moments" in sets:
+        yield from _moment_options()
     if "format" in sets:
         text = "How it is printed: text, json, jsonl or md."
         yield _value("--format", "FORMAT", text, complete.formats)
@@ -129,6 +137,10 @@ def _filter_options() -> Iterator[TyperOption]:
     text = "About this file: a path, or its end."
     yield _value("--file", "PATH", text, complete.files, "--file-ref")
     yield _value("--session", "ID", "From this session.", complete.sessions)
+    yield from _moment_options()
+
+
+def _moment_options() -> Iterator[TyperOption]:
     yield _value("--since", "WHEN", "From then on: 2026-01-31, 24h, 7d (UTC).", complete.moments)
     yield _value("--until", "WHEN", "Up to then; a day counts whole.", complete.moments)
 
@@ -179,7 +191,7 @@ def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) ->
     from dshloop.memory.store import Filters
 
     run, asked = invocation(ctx), given(ctx)
-    since, until = _moment(run, asked.get("since")), _moment(run, asked.get("until"))
+    since, until = moments(ctx)
     return Filters(
         kinds=kinds,
         project=project(run, asked.get("project")),
@@ -188,10 +200,17 @@ def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) ->
         session=asked.get("session"),
         concept=asked.get("concept"),
         file=asked.get("file"),
-        since=None if since is None else since.start,
-        until=None if until is None else until.end,
+        since=since,
+        until=until,
         old=old,
     )
+
+
+def moments(ctx: typer.Context) -> tuple[float | None, float | None]:
+    """Give from when and up to when was asked for. Raises DATE_INVALID."""
+    run, asked = invocation(ctx), given(ctx)
+    since, until = _moment(run, asked.get("since")), _moment(run, asked.get("until"))
+    return None if since is None else since.start, None if until is None else until.end
 
 
 def _moment(run: Invocation, text: str | None) -> Moment | None:

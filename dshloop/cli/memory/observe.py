@@ -74,10 +74,12 @@ def observe(
     """Keep what an agent's hook reports, as JSON on standard input, and print its id.
 
     The keys tool_name, tool_input, tool_output, error and prompt are known; any other JSON is kept
-    as text. A repeat within five minutes is counted, not doubled.
+    as text. A repeat within five minutes is counted, not doubled. The hooks session_start
+    and session_end begin and end the session.
     """
+    from dshloop.memory.entries import NewSession
     from dshloop.memory.moments import read_moment
-    from dshloop.memory.observing import observed
+    from dshloop.memory.observing import SESSION_END, SESSION_START, observed
     from dshloop.memory.project import project_here
 
     run = invocation(ctx)
@@ -95,7 +97,11 @@ def observe(
         allow_secrets=allow_secrets,
     )
     with opened(ctx) as store:
+        if new.hook == SESSION_START:
+            store.start_session(NewSession(new.session, new.project, new.cwd, new.agent))
         done = store.observe(new, allow_secrets=allow_secrets)
+        if new.hook == SESSION_END:
+            store.end_session(new.session)
     said = f"counted again ({done.observation.repeats} times)" if done.duplicate else "observed"
     result = {
         **done.observation.as_json(),

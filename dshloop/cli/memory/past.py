@@ -13,9 +13,10 @@ from dshloop.cli.memory.common import (
     Limit,
     ListVerb,
     Offset,
-    ShowVerb,
+    SessionsVerb,
     filters,
     module_app,
+    moments,
     opened_to_read,
     project,
 )
@@ -34,7 +35,7 @@ Before = Annotated[int, typer.Option("--before", min=0, metavar="N", help="So ma
 After = Annotated[int, typer.Option("--after", min=0, metavar="N", help="So many after it.")]
 
 
-@app.command(cls=ShowVerb)
+@app.command(cls=SessionsVerb)
 def sessions(
     ctx: typer.Context,
     project_name: Annotated[
@@ -56,9 +57,11 @@ def sessions(
     offset: Offset = 0,
 ) -> Result[Any]:
     """List the sessions that were observed, the last started first."""
-    where = project(invocation(ctx), project_name)
+    where, (since, until) = project(invocation(ctx), project_name), moments(ctx)
     with opened_to_read(ctx) as store:
-        found = store.sessions(project=where, agent=agent, limit=limit + 1, offset=offset)
+        found = store.sessions(
+            project=where, agent=agent, since=since, until=until, limit=limit + 1, offset=offset
+        )
     more = [f"there are more: --offset {limit + offset}"] if len(found) > limit else []
     shown = found[:limit]
     rows = [one.as_json() for one in shown]

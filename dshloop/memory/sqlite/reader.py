@@ -123,6 +123,8 @@ class SqliteReader:
         *,
         project: str | None = None,
         agent: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
         limit: int | None = DEFAULT_LIMIT,
         offset: int = 0,
         oldest_first: bool = False,
@@ -132,7 +134,8 @@ class SqliteReader:
         with self._database.reading() as connection:
             if connection is None:
                 return ()
-            return sessions.newest(connection, project, agent, limit, offset, oldest_first)
+            where = {"project": project, "agent": agent, "since": since, "until": until}
+            return sessions.newest(connection, where, limit, offset, oldest_first)
 
     def documents(self, kind: str) -> Mapping[str, Any]:
         from dshloop.memory.sqlite import documents

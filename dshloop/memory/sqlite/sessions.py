@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dshloop.memory.entries import NewObservation, NewSession, Observation, Session
@@ -20,6 +20,12 @@ PROMPT = 200
 
 _INSERT = f"INSERT INTO sessions ({COLUMNS}) VALUES ({', '.join('?' * (COLUMNS.count(',') + 1))})"
 _MOST_ROWS = 1 << 62
+_CONDITIONS = {
+    "project": "project = ?",
+    "agent": "agent = ?",
+    "since": "started_at >= ?",
+    "until": "started_at < ?",
+}
 
 
 def start(connection: sqlite3.Connection, new: NewSession, now: float) -> Session:
@@ -86,18 +92,15 @@ def get(connection: sqlite3.Connection, id_: str) -> Session | None:
 
 def newest(
     connection: sqlite3.Connection,
-    project: str | None,
-    agent: str | None,
+    where: Mapping[str, Any],
     limit: int | None,
     offset: int,
     oldest_first: bool,
 ) -> list[Session]:
-    """List sessions, the last started first."""
-    conditions, values = ["1"], list[Any]()
-    for column, value in (("project", project), ("agent", agent)):
-        if value is not None:
-            conditions.append(f"{column} = ?")
-            values.append(packed(value))
+    """List sessions, the last started first; ``where`` has the names of ``_CONDITIONS``."""
+    asked = {name: value for name, value in where.items() if value is not None}
+    conditions = ["1", *(_CONDITIONS[name] for name in asked)]
+    values = [packed(value) if isinstance(value, str) else value for value in asked.values()]
     order = "ASC" if oldest_first else "DESC"
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM sessions WHERE {' AND '.join(conditions)} "

@@ -75,11 +75,29 @@ def test_bad_hook_data(words: list[str], stdin: str, code: str, exit_code: int) 
     assert ids("observations") == []
 
 
+def test_hooks_begin_and_end_a_session() -> None:
+    def states() -> list[tuple[str, str, int]]:
+        found = memory("sessions", "--json").json
+        return [(one["project"], one["status"], one["observations"]) for one in found]
+
+    for hook, project, state in (
+        ("session_start", "p", ("p", "active", 1)),
+        ("session_end", "q", ("p", "completed", 2)),
+        ("session_start", "q", ("p", "active", 2)),
+    ):
+        ran = memory("observe", hook, "--session", "s1", "--project", project)
+        assert ran.code == 0, ran.err
+        assert states() == [state]
+
+
 def test_sessions_are_filtered_and_paged(days: list[str]) -> None:
     observe("prompt_submit", "other", "q", prompt="elsewhere")
     assert ids("sessions", "--project", "p") == ["s1", "s0"]
     assert ids("sessions", "--limit", "1", "--offset", "1") == ["s1"]
     assert "there are more: --offset 1" in memory("sessions", "--limit", "1").err
+    assert ids("sessions", "--until", "2026-01-03") == ["s0"]
+    assert ids("sessions", "--since", "2026-01-04", "--until", "2026-01") == ["s1"]
+    assert memory("sessions", "--since", "soon").code == 2
     assert memory("sessions", "--project", "none").err == "no sessions\n"
     lines = memory("sessions", "--project", "p").out.splitlines()
     assert lines[0].split() == ["ID", "STARTED", "STATE", "OBSERVED", "PROJECT", "AGENT", "TITLE"]
