@@ -61,8 +61,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
         return running[profile]
 
     yield of
-    for one in running.values():
-        code, out, err = one.stop()
+    for code, out, err in [one.stop() for one in running.values()]:
         assert code == 0, err
         assert " 500 " not in err, err
         assert '"outcome": "stopped"' in out

@@ -40,7 +40,7 @@ def create(call: Call, store: MemoryStore) -> Answer:
         raise CallRefusedError(400, "content is required")
     content, context = redact([call.body["content"].strip(), _context(call)], private=True).value
     id_ = lesson_id(content)
-    known = documents.document(KIND, id_)
+    known = _known(documents, id_)
     if known is not None:
         lesson = _strengthened(call, documents, known)
         return Answer(200, {"success": True, "action": "strengthened", "lesson": lesson})
@@ -98,7 +98,7 @@ def strengthen(call: Call, store: MemoryStore) -> Answer:
     """Say that a lesson has proved itself."""
     documents = documents_of(store)
     (id_,) = call.needed("lessonId is required", "lessonId")
-    known = documents.document(KIND, id_)
+    known = _known(documents, id_)
     if known is None:
         return Answer(200, {"success": False, "error": "lesson not found"})
     lesson = _strengthened(call, documents, known)
@@ -109,7 +109,7 @@ def delete(call: Call, store: MemoryStore) -> Answer:
     """Take a lesson away."""
     documents = documents_of(store)
     (id_,) = call.needed("lessonId is required", "lessonId")
-    known = documents.document(KIND, id_)
+    known = _known(documents, id_)
     if known is None:
         raise CallRefusedError(404, "lesson not found")
     documents.drop_document(KIND, id_)
@@ -162,7 +162,13 @@ def lesson_id(content: str) -> str:
 
 
 def _every(store: MemoryStore) -> list[Lesson]:
-    return list(documents_of(store).documents(KIND).values())
+    """Give all lessons; imported ones may lack what ours have."""
+    known = map(read, documents_of(store).documents(KIND).values())
+    return [one for one in known if one is not None]
+
+
+def _known(documents: DocumentStore, id_: str) -> Lesson | None:
+    return read(documents.document(KIND, id_))
 
 
 def _strengthened(call: Call, documents: DocumentStore, known: Lesson) -> Lesson:

@@ -14,6 +14,7 @@ from dshloop.memory.interchange.agentmemory_shape import (
     session_of,
     session_row,
 )
+from dshloop.memory.interchange.carrying import cleaned
 from dshloop.memory.interchange.fields import RowError
 from dshloop.memory.server import lessons, observations
 from dshloop.memory.server.calls import Answer, Call, CallRefusedError, encoded, whole_number
@@ -26,6 +27,7 @@ from dshloop.memory.store import (
     Record,
     Transferable,
 )
+from dshloop.redact import redact
 
 VERSION = "0.9.29"
 MOST_SESSIONS = 1000
@@ -236,6 +238,7 @@ class _Records:
             if not isinstance(row, Mapping):
                 raise RowError("it is no object")
             record: Record = read(_with_origin(row), self._now)
+            record, _ = cleaned(record)
         except RowError:
             self._counts["skipped"] += 1
             return None
@@ -296,7 +299,7 @@ def _take_lessons(store: MemoryStore, given: Mapping[str, Any], *, skip: bool) -
     if not isinstance(store, DocumentStore) or not isinstance(rows, list):
         return
     for row in rows:
-        lesson = lessons.read(row)
+        lesson = lessons.read(redact(row, private=True).value)
         if lesson is not None and not (skip and store.document(lessons.KIND, lesson["id"])):
             store.keep_document(lessons.KIND, lesson["id"], lesson)
 

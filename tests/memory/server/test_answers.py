@@ -115,3 +115,25 @@ def test_the_context_has_the_projects_memories_and_no_others(asked: Asked) -> No
     assert "of q" not in told["context"]
     assert "of every" not in told["context"]
     assert told["context"].count("</agentmemory-context>") == 1
+
+
+def test_what_is_imported_is_redacted_and_lessons_may_lack_anything(asked: Asked) -> None:
+    secret = "api_key=ABCDEFGHIJKLMNOPQRSTUVWX"
+    rows = {"m": {"id": "mem_1", "content": f"keep {secret}"}, "l": {"id": "lsn_1"}}
+    lesson = rows["l"] | {"content": f"never print {secret}"}
+    data = {
+        "version": "0.9.29", "sessions": [], "observations": {}, "summaries": [],
+        "memories": [rows["m"], {"id": "mem_2"}, 5], "lessons": [lesson, {"id": "x"}, None],
+    }  # fmt: skip
+    done = asked.post("/import", exportData=data)
+    assert (done["memories"], done["skipped"]) == (1, 2)
+    assert (
+        asked.get("/memories/{id:path}", "mem_1")["memory"]["content"] == "keep [REDACTED_SECRET]"
+    )
+    [kept] = asked.get("/lessons")["lessons"]
+    assert kept["content"] == "never print [REDACTED_SECRET]"
+    assert (kept["confidence"], kept["tags"], kept["context"]) == (0.5, [], "")
+    asked.store.keep_document("lesson", "lsn_2", {"id": "lsn_2", "content": "bare"})  # type: ignore[attr-defined]
+    assert asked.post("/lessons/search", query="bare")["lessons"]
+    assert asked.post("/lessons/strengthen", lessonId="lsn_2")["lesson"]["reinforcements"] == 1
+    assert "bare" in asked.post("/context", sessionId="n", project="p")["context"]
