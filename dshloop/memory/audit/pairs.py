@@ -67,6 +67,8 @@ def differing(one: str, other: str) -> str | None:
     numbers = [_NUMBER.findall(text) for text in (one, other)]
     if numbers[0] != numbers[1]:
         differ = [sorted(set(mine) - set(theirs)) for mine, theirs in (numbers, numbers[::-1])]
+        if not any(differ):
+            return "the same numbers, elsewhere"
         return " / ".join(", ".join(words[:3]) or "nothing" for words in differ)
     return "a name or an identifier differs"
 

@@ -61,12 +61,8 @@ def word_set(text: str) -> frozenset[str]:
 
     A text that has none counts as one word of its own.
     """
-    if not text.isascii():
-        from unicodedata import normalize
-
-        text = normalize("NFC", text)
     found: set[str] = set()
-    for token in text.lower().split():
+    for token in _composed(text).lower().split():
         word = token.strip(_EDGES)
         if word.isascii():
             if len(word) >= _SHORTEST:
@@ -88,6 +84,14 @@ class _Token(NamedTuple):
     """A number, a name, an identifier, a denial."""
 
 
+def _composed(text: str) -> str:
+    if text.isascii():
+        return text
+    from unicodedata import normalize
+
+    return normalize("NFC", text)
+
+
 def kept_apart(one: str, other: str) -> bool:
     """Tell whether two texts of similar words say different things."""
     return difference(one, other) is not None
@@ -100,7 +104,7 @@ def difference(one: str, other: str) -> Difference | None:
     one has besides tells nothing: no number, name, identifier or denial. Names are capitalised
     words inside a sentence. Texts that differ in very much differ in a fact, unread.
     """
-    ours, theirs = _difference(_TOKEN.findall(one), _TOKEN.findall(other))
+    ours, theirs = _difference(*(_TOKEN.findall(_composed(text)) for text in (one, other)))
     if max(len(ours), len(theirs)) > _MOST_TOKENS:
         return "fact"
     fewer, more = sorted((list(_tokens(ours)), list(_tokens(theirs))), key=len)

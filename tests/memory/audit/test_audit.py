@@ -138,6 +138,7 @@ def test_texts_that_differ_in_what_counts_contradict(
 
 def test_what_differs_is_said() -> None:
     assert differing("port 8080", "port 9090") == "8080 / 9090"
+    assert differing("2 of 3", "3 of 2") == "the same numbers, elsewhere"
     assert differing("it is on", "it isn't on") == "one of them denies it"
     assert differing("same words", "same words") is None
 

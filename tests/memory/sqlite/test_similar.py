@@ -55,6 +55,7 @@ def test_another_word_is_not_another_fact() -> None:
     assert difference("we deploy on port 80", "we deploy at port 81") == "fact"
     assert difference("it is on", "it is not on") == "fact"
     assert difference("it is on", "It is on: always") is None
+    assert difference("Caf\u00e9 au lait", "Cafe\u0301 au lait, daily") is None
 
 
 @given(WORDS)
