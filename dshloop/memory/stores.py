@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from dshloop.errors import StoreUnknownError
 from dshloop.files import shown
@@ -21,38 +20,44 @@ DATABASE = "memory.db"
 """What the embedded store's file is called in a data folder."""
 
 
+class Opening(TypedDict, total=False):
+    """How an embedded store is opened.
+
+    ``readonly`` refuses every write; ``notice`` is called with what a person should know.
+    ``embedder`` opens the model for recall by meaning, which ``semantic`` makes the usual way;
+    ``synonyms`` is a user's file of them.
+    """
+
+    clock: Callable[[], float]
+    readonly: bool
+    notice: Callable[[str], None] | None
+    embedder: Callable[[], Embedder] | None
+    semantic: bool
+    synonyms: Path | None
+
+
 def open_store(
     name: str | None,
     *,
     database: Path,
     place: Callable[[str], Path] = Path,
-    clock: Callable[[], float] = time.time,
-    readonly: bool = False,
-    notice: Callable[[str], None] | None = None,
-    embedder: Callable[[], Embedder] | None = None,
-    semantic: bool = False,
-    synonyms: Path | None = None,
     setting: Callable[[str], Any] = lambda _key: None,
+    **opening: Unpack[Opening],
 ) -> MemoryStore:
     """Open a store by name, the embedded one when there is none; raises STORE_UNKNOWN.
 
     ``database`` is the embedded store's file; nothing is created before something is remembered.
     ``embedded:PATH`` is another file, or the one in a folder; ``place`` makes its path absolute.
-    ``readonly`` refuses every write; ``notice`` is called with what a person should know.
-    ``embedder`` opens the model for recall by meaning, which ``semantic`` makes the usual way;
-    ``synonyms`` is a user's file of them. ``patchouli`` and ``patchouli:PATH`` (a socket or a
-    file) is Patchouli's storage, found by what ``setting`` gives of config.yml's keys.
+    ``patchouli`` and ``patchouli:PATH`` (a socket or a file) is Patchouli's storage, found by what
+    ``setting`` gives of config.yml's keys.
     """
-    other = _other(name, setting, place, notice)
+    other = _other(name, setting, place, opening.get("notice"))
     if other is not None:
         return other
-    file = _database(name, database, place, readonly=readonly)
+    file = _database(name, database, place, readonly=opening.get("readonly", False))
     from dshloop.memory.sqlite.store import SqliteStore
 
-    return SqliteStore(
-        file, clock=clock, readonly=readonly, notice=notice,
-        embedder=embedder, semantic=semantic, synonyms=synonyms,
-    )  # fmt: skip
+    return SqliteStore(file, **opening)
 
 
 def open_reader(
@@ -60,28 +65,20 @@ def open_reader(
     *,
     database: Path,
     place: Callable[[str], Path] = Path,
-    clock: Callable[[], float] = time.time,
-    readonly: bool = False,
-    notice: Callable[[str], None] | None = None,
-    embedder: Callable[[], Embedder] | None = None,
-    semantic: bool = False,
-    synonyms: Path | None = None,
     setting: Callable[[str], Any] = lambda _key: None,
+    **opening: Unpack[Opening],
 ) -> MemoryReader:
     """Open what only reads a store: like `open_store`, in half the time.
 
     Without ``readonly`` a file of an older schema is brought forward.
     """
-    other = _other(name, setting, place, notice)
+    other = _other(name, setting, place, opening.get("notice"))
     if other is not None:
         return other
-    file = _database(name, database, place, readonly=readonly)
+    file = _database(name, database, place, readonly=opening.get("readonly", False))
     from dshloop.memory.sqlite.reader import SqliteReader
 
-    return SqliteReader(
-        file, clock=clock, readonly=readonly, notice=notice,
-        embedder=embedder, semantic=semantic, synonyms=synonyms,
-    )  # fmt: skip
+    return SqliteReader(file, **opening)
 
 
 def _other(
