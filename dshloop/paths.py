@@ -54,6 +54,11 @@ class Places:
         return self.data / "memory.db"
 
     @property
+    def synonyms(self) -> Path:
+        """A user's words that mean the same, for recall."""
+        return self.config / "synonyms.txt"
+
+    @property
     def journal(self) -> Path:
         """What `history`, `undo` and `redo` work on."""
         return self.data / "journal"

@@ -38,6 +38,7 @@ def memory_place(
             clock=clock,
             embedder=lambda: open_embedder(choice_of(config.get), variables),
             semantic=bool(config.get("memory.semantic")),
+            synonyms=places.synonyms,
         )
 
     return MemoryPlace(

@@ -301,7 +301,7 @@ def _opening(
         "notice": notice,
         "embedder": lambda: _embedder(run, config),
         "semantic": bool(config.get("memory.semantic")),
-        "synonyms": places.config / "synonyms.txt",
+        "synonyms": places.synonyms,
         "setting": config.get,
     }
 
