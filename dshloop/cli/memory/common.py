@@ -40,6 +40,15 @@ Semantic = Annotated[
 AllowSecrets = Annotated[
     bool, typer.Option("--allow-secrets", help="Keep what looks like a secret.")
 ]
+ProjectHere = Annotated[
+    str | None,
+    typer.Option(
+        "--project",
+        metavar="NAME",
+        help="The project instead of the current one.",
+        autocompletion=complete.projects,
+    ),
+]
 Id = typer.Argument(metavar="ID", help="The id, or its beginning.", autocompletion=complete.ids)
 
 

@@ -11,6 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
     AllowSecrets,
+    ProjectHere,
     WriteVerb,
     file_text,
     module_app,
@@ -84,15 +85,7 @@ def remember(
     title: Title = None,
     concepts: Concepts = None,
     files: FileRefs = None,
-    project_name: Annotated[
-        str | None,
-        typer.Option(
-            "--project",
-            metavar="NAME",
-            help="The project instead of the current one.",
-            autocompletion=complete.projects,
-        ),
-    ] = None,
+    project_name: ProjectHere = None,
     everywhere: Annotated[
         bool, typer.Option("--global", help="Keep it for every project.")
     ] = False,

@@ -11,6 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
     AllowSecrets,
+    ProjectHere,
     WriteVerb,
     module_app,
     opened,
@@ -48,15 +49,7 @@ def observe(
             autocompletion=complete.sessions,
         ),
     ] = None,
-    project_name: Annotated[
-        str | None,
-        typer.Option(
-            "--project",
-            metavar="NAME",
-            help="The project instead of the current one.",
-            autocompletion=complete.projects,
-        ),
-    ] = None,
+    project_name: ProjectHere = None,
     agent: Annotated[
         str | None,
         typer.Option(

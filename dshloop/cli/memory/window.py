@@ -7,7 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from dshloop.cli.memory import complete
-from dshloop.cli.memory.common import ReadVerb, Semantic, module_app, opened_to_read, project
+from dshloop.cli.memory.common import (
+    ProjectHere,
+    ReadVerb,
+    Semantic,
+    module_app,
+    opened_to_read,
+    project,
+)
 from dshloop.cli.params import invocation
 from dshloop.errors import MemoryEmptyError
 from dshloop.result import Result
@@ -18,15 +25,7 @@ app = module_app()
 @app.command(cls=ReadVerb, epilog="Example: dshloop memory context --project . --budget 1000")
 def context(
     ctx: typer.Context,
-    project_name: Annotated[
-        str | None,
-        typer.Option(
-            "--project",
-            metavar="NAME",
-            help="The project instead of the current one.",
-            autocompletion=complete.projects,
-        ),
-    ] = None,
+    project_name: ProjectHere = None,
     query: Annotated[
         str | None, typer.Option("--query", metavar="TEXT", help="What it will be about.")
     ] = None,
