@@ -110,7 +110,7 @@ _BARE = r"[^\s\"'`,;<>()\[\]{}\\，。；、）」』]"
 _LONGEST_KEY = 100_000
 """Characters between the beginning and the end of one private key."""
 
-_BLANKED = frozenset("xX*.•…_-")
+_BLANKED = frozenset("*.•…_-")
 """What stands where a value was taken out."""
 
 Kinds = Counter[str]

@@ -104,7 +104,6 @@ def test_names_with_values_go() -> None:
         "OLDPWD=/home/alice/projects/shop2/web",
         "token: src/auth/tokens/refresh_v2.ts:120",
         "auth=https://auth.example.com/realms/v2",
-        "API_KEY=xxxxxxxxxxxxxxxxxxxxxxxx",
         "token=********************",
         "use --password to be asked, or --token with the name of a variable",
         "signed xoxo-hugs-and-kisses",
