@@ -13,7 +13,7 @@ from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.operation import Operation
 from dshloop.memory.sqlite.rows import COLUMNS, Row, digest_of, packed
-from dshloop.memory.sqlite.similar import ALIKE, NEAR, kept_apart, similarity, word_set
+from dshloop.memory.sqlite.similar import ALIKE, NEAR, replaces, similarity, word_set
 from dshloop.memory.store import Remembered, Similar
 
 # Candidates are the entries that have all of the newcomer's three rarest words, or all of the next
@@ -120,7 +120,7 @@ def _nearest(
         assert isinstance(found.entry, Memory)
         words = words or word_set(one.memory.content)
         near = similarity(words, word_set(found.entry.content))
-        if near > NEAR and not kept_apart(one.memory.content, found.entry.content):
+        if near > NEAR and replaces(one.memory.content, found.entry.content):
             return found, None
         if near >= ALIKE and (alike is None or near > alike.similarity):
             alike = Similar(found.entry, near)

@@ -27,7 +27,8 @@ _LETTER = re.compile(r"[^\W_]")
 _NUMERAL = re.compile(
     r"[\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2150-\u2189〇零一二三四五六七八九十百千万萬亿億兆两兩]"
 )
-_MOST_TOKENS = 20_000
+_MOST_CHARACTERS = 100_000
+"""In which two texts may differ to be looked at."""
 _ENDS = (".", "!", "?", ":", ";", "。", "！", "？", "：", "；")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _CHARACTER = re.compile(f"{_UNSPACED.pattern[:-1]}|[^{_UNSPACED.pattern[1:-1]}+")
@@ -42,11 +43,11 @@ _NUMBERS = re.compile(
 _VOWEL = re.compile("[aeiouy]")
 _ARTICLES = frozenset(("a", "an", "the"))
 _OPPOSITES = """
-    not no never none neither nor nobody nothing nowhere without cannot except unless instead
+    only not no never none neither nor nobody nothing nowhere without cannot except unless instead
     hardly off false nicht kein keine keinen keiner nie ohne ne pas jamais sans sin nunca não
     не нет ни без 不 没 沒 無 无 非 未 別 别 勿 않 안 못 없
 """
-"""Words that turn a text into its opposite; a word that ends in n't is one too."""
+"""Words that make another thing of a text; a word that ends in n't is one too."""
 _DENIALS = frozenset(_OPPOSITES.split())
 
 
@@ -92,9 +93,17 @@ def _composed(text: str) -> str:
     return normalize("NFC", text)
 
 
-def kept_apart(one: str, other: str) -> bool:
-    """Tell whether two texts of similar words say different things."""
-    return difference(one, other) is not None
+def replaces(new: str, old: str) -> bool:
+    """Tell whether a text of similar words can take another's place: it says the same, and leaves
+    out no word that counts."""
+    unshared = _unshared(new, old)
+    if unshared is None or difference(new, old) is not None:
+        return False
+    from dshloop.stop_words import STOP_WORDS
+
+    more, fewer = unshared
+    left_out = _besides(more, fewer) if len(more) < len(fewer) else []
+    return left_out is not None and all(token.word in STOP_WORDS for token in left_out)
 
 
 def difference(one: str, other: str) -> Difference | None:
@@ -104,14 +113,22 @@ def difference(one: str, other: str) -> Difference | None:
     one has besides tells nothing: no number, name, identifier or denial. Names are capitalised
     words inside a sentence. Texts that differ in very much differ in a fact, unread.
     """
-    ours, theirs = _difference(*(_TOKEN.findall(_composed(text)) for text in (one, other)))
-    if max(len(ours), len(theirs)) > _MOST_TOKENS:
+    unshared = _unshared(one, other)
+    if unshared is None:
         return "fact"
-    fewer, more = sorted((list(_tokens(ours)), list(_tokens(theirs))), key=len)
+    fewer, more = sorted(unshared, key=len)
     besides = _besides(fewer, more)
     if besides is None:
         return "word" if _facts(fewer) == _facts(more) else "fact"
     return "fact" if _facts(besides) else None
+
+
+def _unshared(one: str, other: str) -> tuple[list[_Token], list[_Token]] | None:
+    """Give the words of two texts between those that both begin and end with; None: too many."""
+    ours, theirs = _difference(*(_TOKEN.findall(_composed(text)) for text in (one, other)))
+    if max(sum(map(len, ours)), sum(map(len, theirs))) > _MOST_CHARACTERS:
+        return None
+    return list(_tokens(ours)), list(_tokens(theirs))
 
 
 def _facts(tokens: list[_Token]) -> list[str]:
@@ -136,13 +153,13 @@ def _same(one: _Token, other: _Token) -> bool:
 
 
 def _difference(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
-    """Leave out what two lists begin and end with together, but for the token before."""
+    """Leave out what two lists begin and end with together, but for the sign before."""
     shorter = min(len(one), len(other))
     start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
     most = shorter - start
     end = next((at for at in range(most) if one[-1 - at] != other[-1 - at]), most)
-    first = max(start - 1, 0)  # it tells whether a sentence begins
-    return one[first : len(one) - end], other[first : len(other) - end]
+    before = [one[start - 1][-1]] if start else []  # it tells whether a sentence begins
+    return before + one[start : len(one) - end], before + other[start : len(other) - end]
 
 
 def _pieces(word: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies
 
-from dshloop.memory.sqlite.similar import NEAR, difference, kept_apart, similarity, word_set
+from dshloop.memory.sqlite.similar import NEAR, difference, replaces, similarity, word_set
 from tests.memory import questions
 
 WORDS = strategies.lists(
@@ -38,15 +38,15 @@ def test_unspaced_texts_are_compared_by_pairs() -> None:
 
 @pytest.mark.parametrize(("one", "other"), questions.APART)
 def test_numbers_names_and_identifiers_keep_texts_apart(one: str, other: str) -> None:
-    assert kept_apart(one, other)
-    assert kept_apart(other, one)
+    assert difference(one, other) is not None
+    assert difference(other, one) is not None
 
 
 @pytest.mark.parametrize(("one", "other"), questions.SAME)
 def test_more_words_and_other_forms_do_not(one: str, other: str) -> None:
     assert near(one, other) > NEAR
-    assert not kept_apart(one, other)
-    assert not kept_apart(other, one)
+    assert difference(one, other) is None
+    assert difference(other, one) is None
 
 
 def test_another_word_is_not_another_fact() -> None:
@@ -58,10 +58,20 @@ def test_another_word_is_not_another_fact() -> None:
     assert difference("Caf\u00e9 au lait", "Cafe\u0301 au lait, daily") is None
 
 
+def test_what_leaves_words_out_takes_no_place() -> None:
+    long, short = "the rota is alice, bob and carol", "the rota is alice and carol"
+    assert replaces(long, short)
+    assert not replaces(short, long)
+    assert replaces("rota: alice and carol", "the rota: alice and carol")
+    assert replaces("deploys happen then", "deploys do happen then")
+    assert not replaces("deploys happen on Fridays", "deploys happen on Mondays")
+    assert not replaces("deploy from main", "deploy only from main")
+
+
 @given(WORDS)
 def test_a_text_is_never_kept_apart_from_itself(words: list[str]) -> None:
     text = " ".join(words)
-    assert not kept_apart(text, text)
+    assert difference(text, text) is None
     assert near(text, text) == 1.0
 
 
@@ -69,19 +79,22 @@ def test_a_text_is_never_kept_apart_from_itself(words: list[str]) -> None:
 def test_both_ways_are_the_same(one: list[str], other: list[str]) -> None:
     first, second = " ".join(one), " ".join(other)
     assert near(first, second) == near(second, first)
-    assert kept_apart(first, second) == kept_apart(second, first)
+    assert difference(first, second) == difference(second, first)
 
 
 @given(strategies.text(), strategies.text())
 def test_any_text_can_be_compared(one: str, other: str) -> None:
     assert 0.0 <= near(one, other) <= 1.0
-    kept_apart(one, other)
+    assert difference(one, other) == difference(other, one)
 
 
 def test_long_texts_are_compared() -> None:
     words = " ".join(f"straw{number}" for number in range(300_000))
     blob = "x" * 2_000_000
     assert near(words, words + " more") > NEAR
-    assert kept_apart(words, words + " 1")
+    assert difference(words, words + " 1") is not None
     assert near(blob, blob + "y") == 0.0
-    assert not kept_apart(blob, blob)
+    assert difference(blob, blob) is None
+    assert difference(f"{blob} then", f"{blob} now") == "word"
+    assert difference(blob, blob + "y") == "fact"
+    assert difference("\u6570" * 1_000_000, "\u636e" * 1_000_000) == "fact"
