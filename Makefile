@@ -9,7 +9,7 @@ demo: $(VENV)/.run ## run the three commands on a throw-away home
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.dev ## every test that is quick; peers that are not here are skipped, saying why
-	$(BIN)/python -m pytest -m "not slow and not peer" $(TESTS)
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not peer" $(TESTS)
 
 test-slow: $(VENV)/.dev ## the tests that take seconds: kills, loads, large files
 	$(BIN)/python -m pytest -m "slow and not peer" $(TESTS)
