@@ -66,12 +66,12 @@ def snapshot(value: Any) -> Any:
             continue
         fault = "it contains itself" if id(item) in ancestors else _fault(item)
         if fault is not None:
-            raise NotLossless(_pointer(frames[1:], key), fault)
+            raise NotLossless(_pointer(frames, key), fault)
         if type(item) not in (list, dict):
             _put(frame, key, item)
             continue
         inner = _Frame(item, key)
-        _require_keys(inner, frames[1:])
+        _require_keys(inner, frames)
         _put(frame, key, inner.copy)
         frames.append(inner)
         ancestors.add(id(item))
@@ -95,7 +95,8 @@ def _require_keys(frame: _Frame, above: list[_Frame]) -> None:
 
 
 def _pointer(frames: list[_Frame], last: Any) -> str:
-    steps = [*(frame.key for frame in frames), last]
+    """Name the place under a key of the innermost frame; the outermost has no key of its own."""
+    steps = [*(frame.key for frame in frames[1:]), last]
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
