@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dshloop.host.calling import call
+
 if TYPE_CHECKING:
     from dshloop.host.agent import Agent
     from dshloop.host.tools import Execution
@@ -51,10 +53,20 @@ async def outcome_of(
 
 
 async def _answer(approval: Approval, execution: Execution, reason: str | None) -> str:
+    import asyncio
+
+    asking = asyncio.ensure_future(call(approval.ask, execution, reason))
+    execution.signal.on_abort(asking.cancel)
     try:
-        outcome = await approval.ask(execution, reason)
+        outcome = await asking
+    except asyncio.CancelledError:
+        if not execution.signal.aborted:
+            raise
+        return "cancelled"
     except Exception:  # whoever asks is broken: nobody has answered
         return "unavailable"
+    finally:
+        execution.signal.forget(asking.cancel)
     return outcome if outcome in _OUTCOMES else "unavailable"
 
 

@@ -181,6 +181,12 @@ class Tools:
         return [found[name] for name in sorted(found)]
 
     @property
+    def limits(self) -> int:
+        """How many restrictions hold, the host's and its own."""
+        above = self._parent.limits if self._parent is not None else 0
+        return above + len(self._limits)
+
+    @property
     def guards(self) -> list[Guard]:
         """All guards, the host's first."""
         above = self._parent.guards if self._parent is not None else []
