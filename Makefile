@@ -14,7 +14,7 @@ test: $(VENV)/.dev ## every test that is quick; peers that are not here are skip
 test-slow: $(VENV)/.dev ## the tests that take seconds: kills, loads, large files
 	$(BIN)/python -m pytest -m "slow and not peer" $(TESTS)
 
-peers: $(VENV)/.dev ## the tests against real peers: $DSHLOOP_TEST_DSH, $DSHLOOP_TEST_DSH_012, $DSHLOOP_TEST_PNPM_DIR
+peers: $(VENV)/.dev ## the tests against real peers: $DSHLOOP_TEST_DSH, $DSHLOOP_TEST_DSH_012, $DSHLOOP_TEST_PNPM_DIR, $DSHLOOP_TEST_AGENTMEMORY
 	$(BIN)/python -m pytest tests/peers $(TESTS)
 
 lint: $(VENV)/.dev
