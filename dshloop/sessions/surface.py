@@ -47,6 +47,8 @@ def _replace(nodes: list[Event], operation: Mapping[str, Any], event: Event) -> 
     bounds = next((pair for pair in _BOUNDS if pair[0] in operation), None)
     if bounds is None:
         return [*nodes, event]
-    first, last = operation[bounds[0]], operation[bounds[1]]
-    before = [node for node in nodes if node["seq"] < first]
-    return [*before, event, *(node for node in nodes if node["seq"] > last)]
+    places = {node["seq"]: at for at, node in enumerate(nodes)}
+    first, last = (places.get(operation.get(name)) for name in bounds)
+    if first is None or last is None or last < first:
+        return [*nodes, event]
+    return [*nodes[:first], event, *nodes[last + 1 :]]

@@ -31,3 +31,13 @@ def test_empty_answers_are_not_in_the_history() -> None:
         event("assistant/message", 2, {**place, "message": full}, surfaceOp="append"),
     ]
     assert Surface(events).messages() == [{"role": "user", "text": "a"}, full]
+
+
+def test_a_replacement_may_cover_an_earlier_one_whose_number_is_higher() -> None:
+    events = [said(seq, str(seq)) for seq in range(1, 5)]
+    first = said(10, "first", {"op": "replace", "start": 1, "end": 2})
+    second = said(20, "second", {"op": "replace", "startSeq": 10, "endSeq": 3})
+    surface = Surface([*events, first, said(11, "11")])
+    assert [node["seq"] for node in surface.nodes] == [10, 3, 4, 11]
+    surface.see(second)
+    assert [node["seq"] for node in surface.nodes] == [20, 4, 11]
