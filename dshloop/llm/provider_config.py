@@ -42,6 +42,16 @@ def _is_headers(value: Any) -> bool:
     return isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values())))
 
 
+def _is_window(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_text, value)) and all(map(_is_count, value.values()))
+    return _is_count(value)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
 _RULES = {
     "kind": _Rule("openai or anthropic", lambda value: value in ("openai", "anthropic")),
     "url": _Rule("an http or https address without user, query or fragment", _is_url),
@@ -54,7 +64,8 @@ _RULES = {
         "plain, deepseek, openai or anthropic",
         lambda value: value in ("plain", "deepseek", "openai", "anthropic"),
     ),
-    "max_tokens": _Rule("a whole number above 0", lambda value: type(value) is int and value > 0),
+    "max_tokens": _Rule("a whole number above 0", _is_count),
+    "context_window": _Rule("a number of tokens, or one for each model by its name", _is_window),
     "connect_timeout": _Rule("a number of seconds", _is_seconds),
     "idle_timeout": _Rule("a number of seconds", _is_seconds),
     "allow_insecure_http": _Rule("true or false", lambda value: isinstance(value, bool)),

@@ -30,6 +30,7 @@ class Provider:
 
     ``url_variable`` names the variable that takes the place of ``url``; ``models`` are those it is
     known to have, the first one is used where none is named. Time-outs are in seconds.
+    ``context_window`` is in tokens: one number, or one a model.
     """
 
     name: str
@@ -41,11 +42,17 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     dialect: Dialect = "plain"
     max_tokens: int | None = None
+    context_window: int | Mapping[str, int] | None = None
     connect_timeout: float = 10.0
     idle_timeout: float = 300.0
     allow_insecure_http: bool = False
     aliases: Sequence[str] = ()
     origin: str = "built-in"
+
+    def window_of(self, model: str | None) -> int | None:
+        """Give how many tokens a model takes in all, None where nobody said."""
+        window = self.context_window
+        return window.get(model or "") if isinstance(window, Mapping) else window
 
 
 BUILT_IN = (
@@ -58,6 +65,7 @@ BUILT_IN = (
         models=("deepseek-flash", "deepseek-v4-pro"),
         dialect="deepseek",
         max_tokens=256_000,
+        context_window=1_000_000,
         aliases=("deepseek-official",),
     ),
     Provider(
@@ -67,6 +75,7 @@ BUILT_IN = (
         key_variable="OPENAI_API_KEY",
         url_variable="OPENAI_BASE_URL",
         models=("gpt-5",),
+        context_window={"gpt-5": 400_000},
         dialect="openai",
     ),
     Provider(
@@ -76,6 +85,7 @@ BUILT_IN = (
         key_variable="ANTHROPIC_API_KEY",
         url_variable="ANTHROPIC_BASE_URL",
         models=("claude-sonnet-4-5",),
+        context_window={"claude-sonnet-4-5": 200_000},
         dialect="anthropic",
     ),
 )
