@@ -27,6 +27,12 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     Setting("profile", str, "the profile to work on when --profile names none"),
     Setting("model", str, "the PROVIDER/MODEL that answers when none is named"),
+    Setting("acp.command", str, "what starts the agent of the driver acp"),
+    Setting(
+        "engines.patience",
+        int,
+        "seconds that dsh or an ACP agent may be silent in a turn (600 where unset)",
+    ),
     Setting(
         "memory.store",
         str,
@@ -156,7 +162,9 @@ def _parse(path: Path, text: str) -> Mapping[str, Any]:
 def _check(setting: Setting, value: Any, path: Path) -> None:
     if value is None:
         return
-    if not isinstance(value, setting.kind) or (isinstance(value, str) and not value):
+    number = setting.kind is int
+    fits = isinstance(value, setting.kind) and not (number and isinstance(value, bool))
+    if not fits or (not value and value is not False) or (number and value < 1):
         raise ConfigInvalidError(
             f"{path}: {setting.key} must be {_kind_name(setting)}, not {value!r}",
             file=str(path),
@@ -175,11 +183,16 @@ def _typed(setting: Setting, value: str, path: Path) -> Any:
         if value not in ("true", "false"):
             raise ConfigInvalidError(f"{setting.key} must be true or false", key=setting.key)
         return value == "true"
-    _check(setting, value, path)
-    return value
+    typed: Any = value
+    if setting.kind is int and value.isascii() and value.isdigit():
+        typed = int(value)
+    _check(setting, typed, path)
+    return typed
 
 
 def _kind_name(setting: Setting) -> str:
+    if setting.kind is int:
+        return "a whole number from 1"
     return "true or false" if setting.kind is bool else "a text that is not empty"
 
 

@@ -22,6 +22,7 @@ from dshloop.result import Caution, Document, Result, Table
 from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
+    from dshloop.cli.invocation import Invocation
     from dshloop.loops.catalog import Entry
     from dshloop.loops.registry import Driver
     from dshloop.runs.docking import Docking
@@ -36,14 +37,18 @@ Name = Annotated[
 @app.command("list", cls=ProfileCommand, epilog="Example: dshloop driver list")
 def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     """List the drivers: of the profile's loops.yml, of installed packages, built-in."""
-    with docked(invocation(ctx)) as (docking, notices):
-        data = [_as_json(docking, entry) for entry in docking.drivers.values()]
+    run = invocation(ctx)
+    with docked(run) as (docking, notices):
+        data = [
+            {**_as_json(docking, entry), **_engine(run, docking, entry)}
+            for entry in docking.drivers.values()
+        ]
     rows = [
         (
             one["name"] + (f" (default: {one['default']})" if one["default"] else ""),
             one["from"],
             one["target"] or one["where"],
-            one["fault"]["code"] if one["fault"] else "ready",
+            _state(one),
         )
         for one in data
     ]
@@ -55,8 +60,13 @@ def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop driver show fake-driver")
 def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
-    """Show a driver: where it is from, which loops and routes name it, which model it asks."""
+    """Show a driver: where it is from, what names it, which model it asks, what it carries.
+
+    What an engine doesn't get of a loop is refused when a session is opened, never left out unsaid.
+    """
     from dshloop.drivers import choose
+    from dshloop.loops.carrying import carries_of
+    from dshloop.loops.names import listed
 
     run = invocation(ctx)
     name = choose(name).name
@@ -70,6 +80,9 @@ def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
     ]
     data = {**_as_json(docking, entry), "loops": loops, "routes": routes}
     data["model"] = model = answering_model(run) if name == "default" else None
+    carries = carries_of(entry.value)
+    data["carries"] = carries.as_json()
+    data |= (engine := _engine(run, docking, entry, ask=True))
     said = {
         "name": name,
         "from": f"{entry.offer.source} ({entry.offer.where})",
@@ -78,6 +91,9 @@ def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
         "loops": ", ".join(loops),
         "routes": ", ".join(routes),
         "model": model or (_NO_MODEL if name == "default" else None),
+        "runs": _program(engine),
+        "carries": carries.as_text(),
+        "lacks": listed(carries.lacking) if carries.lacking else None,
         "fault": None if entry.fault is None else entry.fault.message,
     }
     lines = [f"{key:<7} {one_line(text)}" for key, text in said.items() if text]
@@ -181,7 +197,10 @@ def unregister(
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop driver check --profile web")
 def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
-    """Check that every driver can be loaded, and that the default one is there."""
+    """Check that every driver can be loaded, and that the default one is there.
+
+    Of dsh and of ACP agents it also says whether their program is here, and how to get it.
+    """
     from dshloop.runs.dock_check import check_docking
 
     run = invocation(ctx)
@@ -191,6 +210,10 @@ def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
             for one in check_docking(docking, run.places)
             if "DRIVER" in one.code or one.path in docking.drivers or "Driver" in one.path
         ]
+        engines = {
+            entry.id: _engine(run, docking, entry, ask=True) for entry in docking.drivers.values()
+        }
+    notices = [*notices, *(_absent(name, one) for name, one in engines.items() if _fault(one))]
     worst = any(one.severity == "error" for one in findings)
     view = "\n".join(one.as_text() for one in findings) or "nothing found"
     code = ExitCode.FAILED if worst else ExitCode.DONE
@@ -220,6 +243,48 @@ def _default_missing(docking: Docking) -> Iterator[Caution]:
     if name not in docking.drivers:
         text = f'the default driver "{name}" is not registered: {NAMED_BY[origin]}'
         yield Caution(text, "MISSING_DRIVER")
+
+
+def _engine(
+    run: Invocation, docking: Docking, entry: Entry[Driver], *, ask: bool = False
+) -> dict[str, Any]:
+    """Look for the program of a driver that needs one; with ``ask`` it is asked for its version."""
+    from dshloop.drivers.engines import CARRIES, usable
+    from dshloop.runs.engines import engine_settings
+
+    if entry.offer.source != "built-in" or entry.id not in CARRIES:
+        return {}
+    settings = engine_settings(
+        run.places, variables=run.env.variables, config=run.config, row=docking.engine
+    )
+    found = usable(entry.id, settings, ask=ask)
+    fault = None if found.fault is None else found.fault.as_json()
+    return {"program": found.program, "version": found.version, "engine_fault": fault}
+
+
+def _fault(engine: dict[str, Any]) -> dict[str, Any] | None:
+    found: dict[str, Any] | None = engine.get("engine_fault")
+    return found
+
+
+def _state(one: dict[str, Any]) -> str:
+    fault = one["fault"] or _fault(one)
+    return str(fault["code"]) if fault else "ready"
+
+
+def _program(engine: dict[str, Any]) -> str | None:
+    """Say what runs, or why nothing can and what to do."""
+    fault = _fault(engine)
+    if fault is not None:
+        return f"nothing here: {fault['message']}. {fault['hint']}"
+    version = engine.get("version")
+    return engine.get("program") and f"{engine['program']}{f' ({version})' if version else ''}"
+
+
+def _absent(name: str, engine: dict[str, Any]) -> str:
+    fault = _fault(engine)
+    assert fault is not None
+    return f"driver {name} can't run here: {fault['message']}. {fault['hint']}"
 
 
 def _as_json(docking: Docking, entry: Entry[Driver]) -> dict[str, Any]:

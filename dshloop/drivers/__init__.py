@@ -28,7 +28,7 @@ _NAMES = {
     "dsh": Choice("dsh"),
     "acp": Choice("acp"),
 }
-AVAILABLE = ("fake", "ping")
+AVAILABLE = ("fake", "ping", "dsh", "acp")
 
 
 def choose(name: str) -> Choice:
@@ -57,8 +57,6 @@ def require_known(choice: Choice, registered: Sequence[str]) -> None:
     """
     if choice.name in registered or choice.name in (FAKE, DEFAULT):
         return
-    if choice in _NAMES.values():
-        raise unavailable(choice.name)
     raise DriverUnavailableError(
         f'there is no driver "{choice.name}"',
         hint=_HINT,
@@ -69,18 +67,17 @@ def require_known(choice: Choice, registered: Sequence[str]) -> None:
 
 def names() -> Sequence[str]:
     """Give the names that can be typed and run here, for completion."""
-    return [name for name, choice in _NAMES.items() if choice.name in (FAKE, DEFAULT)]
+    return list(_NAMES)
 
 
-def unavailable(name: str) -> DriverUnavailableError:
-    """Make the error for a driver that can't run here."""
-    hint = _HINT
-    if name == DEFAULT:
-        said = 'no model is set up for the driver "default" ("headless")'
-        hint = f"Set a key, as in export DEEPSEEK_API_KEY=… (dshloop provider list). {_HINT}"
-    else:
-        said = f'the driver "{name}" is not available here'
-    return DriverUnavailableError(said, hint=hint, driver=name, available=list(AVAILABLE))
+def no_model() -> DriverUnavailableError:
+    """Make the error for the standard engine where no model is set up."""
+    return DriverUnavailableError(
+        'no model is set up for the driver "default" ("headless")',
+        hint=f"Set a key, as in export DEEPSEEK_API_KEY=… (dshloop provider list). {_HINT}",
+        driver=DEFAULT,
+        available=list(AVAILABLE),
+    )
 
 
 _HINT = "--driver fake and --driver ping answer without a model."

@@ -17,6 +17,7 @@ their own (YAML, transcripts) keep them here too, so that a code is never given 
 
 # ruff: noqa: F403 - the whole tree under one name
 from dshloop.errors.base import *
+from dshloop.errors.engines import *
 from dshloop.errors.files import *
 from dshloop.errors.host import *
 from dshloop.errors.llm import *

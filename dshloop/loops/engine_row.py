@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from dshloop.errors import InvalidConfigError
 from dshloop.loops.dock import Dock
 from dshloop.loops.javascript import refuse_javascript
-from dshloop.loops.names import ABSENT, is_object
+from dshloop.loops.names import ABSENT, is_object, is_text
 from dshloop.loops.registry import Disposer, Driver
 
 NAME = "dsh-loop-dock-headless-driver"
 NEEDS = ("agentLoopDock", "agents", "sessions", "llm", "tools", "systemPrompt")
 FAKE_DRIVER = "fake-driver"
-KEYS = ("maxParallelToolCalls", "fakeDriver")
+KEYS = ("maxParallelToolCalls", "fakeDriver", "acpCommand")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class EngineConfig:
 
     max_parallel_tool_calls: int = 10
     fake_driver: bool = False
+    acp_command: str | None = None
 
 
 def read_engine_config(config: object = ABSENT) -> EngineConfig:
@@ -36,7 +37,10 @@ def read_engine_config(config: object = ABSENT) -> EngineConfig:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         message = "maxParallelToolCalls must be a positive integer"
         raise InvalidConfigError(message, path="maxParallelToolCalls")
-    return EngineConfig(limit, config.get("fakeDriver") is True)
+    command = config.get("acpCommand")
+    if command is not None and not is_text(command):
+        raise InvalidConfigError("acpCommand must be a non-empty string", path="acpCommand")
+    return EngineConfig(limit, config.get("fakeDriver") is True, command)
 
 
 def dock_engines(

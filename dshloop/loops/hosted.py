@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from dshloop.host.agent import Agent, AgentOptions
 from dshloop.host.engine import AgentHandle, CreateOptions, ResumeOptions
 from dshloop.host.host import Host
+from dshloop.loops.carrying import EVERYTHING, Carries
 from dshloop.loops.names import is_object
 
 _AGENT_OPTIONS = {
@@ -34,8 +35,8 @@ class HostEngine(Protocol):
 class HostedDriver:
     """A driver that lets an engine of the host make the agents."""
 
-    def __init__(self, engine: HostEngine) -> None:
-        self.engine = engine
+    def __init__(self, engine: HostEngine, carries: Carries = EVERYTHING) -> None:
+        self.engine, self.carries = engine, carries
 
     async def create_agent(self, owner: Host, options: Mapping[str, Any]) -> AgentHandle:
         """Make an agent with a new session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dshloop.loops.carrying import ENGINES_OWN
 from dshloop.loops.harness import PresetMounts
 from dshloop.loops.registry import Loop
 from dshloop.loops.wrapping import strategy_loop
@@ -24,4 +25,5 @@ def standard_loop(presets: PresetMounts | None = None) -> Loop:
         id=ID,
         label="Standard preset loop",
         description="Runs the shipped Standard preset on the dock default driver.",
+        **{ENGINES_OWN: True},
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from dshloop.errors import InvalidDriverError
 from dshloop.host.calling import call
+from dshloop.loops.carrying import carried, carries_of
 from dshloop.loops.registry import Driver, Loop, Make, Setup, read_driver, read_loop
 from dshloop.loops.setups import compose_setups
 
@@ -54,18 +55,22 @@ def wrap_strategy(loop: Loop, driver: object) -> WrappedLoop:
     Raises INVALID_DRIVER.
     """
     engine = read_driver(driver, f"a driver must provide {_PAIR}")
+    carries = carries_of(engine)
+
+    def prepared(owner: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        return _with_setup(options, carried(loop, carries, options, owner))
 
     async def create_agent(owner: Any, options: Mapping[str, Any]) -> Any:
-        return await call(engine.create_agent, owner, _with_setup(options, loop))
+        return await call(engine.create_agent, owner, prepared(owner, options))
 
     async def resume(owner: Any, options: Mapping[str, Any]) -> Any:
-        return await call(engine.resume, owner, _with_setup(options, loop))
+        return await call(engine.resume, owner, prepared(owner, options))
 
     return WrappedLoop(replace(loop, kind="driver"), loop.id, create_agent, resume)
 
 
-def _with_setup(options: Mapping[str, Any], loop: Loop) -> dict[str, Any]:
-    return {**options, "setup": compose_setups(options.get("setup"), loop.setup)}
+def _with_setup(options: Mapping[str, Any], setup: Setup | None) -> dict[str, Any]:
+    return {**options, "setup": compose_setups(options.get("setup"), setup)}
 
 
 class EngineDriver:

@@ -125,7 +125,7 @@ async def _start(
             agents = WaitingAgents(process.dock, service, clock, entries=entries, find=find)
             try:
                 await _settle(agents, timeout)
-                found = tuple([await _told(agent, process, rows) for agent in agents.status])
+                found = tuple([await _told(agent, rows) for agent in agents.status])
                 return StartedAgents(found, tuple(_notices(process, agents)))
             finally:
                 stuck = not await agents.give_up("it was given up")
@@ -158,12 +158,12 @@ async def _settle(agents: WaitingAgents, timeout: float) -> None:
         pass  # each of them says so itself
 
 
-async def _told(agent: ConfiguredAgent, process: Process, rows: ProfileRows) -> StartedAgent:
+async def _told(agent: ConfiguredAgent, rows: ProfileRows) -> StartedAgent:
     """Keep what a started agent's session records, and say what became of the agent."""
     entry, since = agent.entry, agent.since
     if agent.state == "waiting":
         assert agent.missing is not None
-        mend = _mend(agent.missing, process, rows)
+        mend = _mend(agent.missing, rows)
         return StartedAgent(entry, "waiting", since, missing=agent.missing, mend=mend)
     fault = agent.fault
     if fault is None:
@@ -179,13 +179,13 @@ async def _told(agent: ConfiguredAgent, process: Process, rows: ProfileRows) -> 
     return StartedAgent(entry, "failed", since, agent.session, fault=as_ours(fault))
 
 
-def _mend(missing: Missing, process: Process, rows: ProfileRows) -> str:
+def _mend(missing: Missing, rows: ProfileRows) -> str:
     """Say what mends it: what the profile's rows tell, or the command that registers it."""
     named = {missing.kind: missing.name}
     kind = UnknownLoopError if missing.kind == "loop" else MissingDriverError
     command = missing.command(rows.profile)
     error = kind(missing.message, hint=command, **named)
-    mend(error, rows.dock_rows, process.dock.drivers.names, "route")
+    mend(error, rows.dock_rows)
     return error.hint or command
 
 

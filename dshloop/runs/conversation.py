@@ -14,8 +14,8 @@ from dshloop.drivers import (
     PING_PROVIDER,
     Choice,
     choose,
+    no_model,
     require_known,
-    unavailable,
 )
 from dshloop.drivers.fake import PingDriver, force_route
 from dshloop.errors import (
@@ -32,6 +32,7 @@ from dshloop.host.engine import AgentHandle
 from dshloop.llm.messages import user_message
 from dshloop.loops import binding
 from dshloop.loops.binding import Binding
+from dshloop.loops.carrying import PARTIAL
 from dshloop.loops.selection import Selection
 from dshloop.paths import Places
 from dshloop.runs.hints import mend
@@ -47,6 +48,7 @@ from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
     from dshloop.drivers.script import Script
+    from dshloop.drivers.settings import EngineSettings
     from dshloop.llm.providers import Providers
 
 
@@ -57,6 +59,8 @@ class RunOptions:
     ``resume`` is ``last``, an id or the beginning of one; without it a new session begins, named
     ``session_id`` if given. ``driver`` is a name as typed; ``loop`` and ``preset`` are ids.
     With ``force_rebind`` a log that can't be read is gone on with in a new session, bound anew.
+    ``engines`` is for drivers of other programs, ``ask`` a yes-or-no question to the person; with
+    ``allow_partial`` a driver leaves out what it doesn't carry of a loop.
     ``script`` is what the fake driver says; ``model`` what was typed of a real one, which is of the
     ``providers`` that are set up.
     """
@@ -73,6 +77,9 @@ class RunOptions:
     model: ModelAsked = field(default_factory=ModelAsked)
     providers: Callable[[], Providers] | None = None
     rows: ProfileRows = field(default_factory=ProfileRows)
+    engines: EngineSettings | None = None
+    ask: Callable[[str], bool] | None = None
+    allow_partial: bool = False
 
 
 class Conversation:
@@ -100,7 +107,12 @@ class Conversation:
         sessions = StoredSessions(places, options.cwd, clock, options.command)
         try:
             process = await start_process(
-                places, sessions, options.rows, providers=options.providers
+                places,
+                sessions,
+                options.rows,
+                providers=options.providers,
+                engines=options.engines,
+                ask=options.ask,
             )
             try:
                 if options.script is not None:
@@ -259,12 +271,13 @@ class _Opening:
         Raises DRIVER_UNAVAILABLE, what the dock raises, what choosing a model raises, and why a
         registered loop or driver can't be loaded.
         """
+        if self.options.allow_partial:
+            asked[PARTIAL] = True
         try:
             self.process.loops.require(selection)
             resolved = self.process.dock.resolve(selection)
         except (UnknownLoopError, MissingDriverError) as error:
-            rows, drivers = self.options.rows.dock_rows, self.process.dock.drivers.names
-            mend(error, rows, drivers, selection.source)
+            mend(error, self.options.rows.dock_rows)
             raise
         asked, dock = self.options.model, self.process.dock
         engine = None if resolved.driver is None else dock.drivers.get(resolved.driver)
@@ -277,7 +290,7 @@ class _Opening:
             process, pin = self.process, resolved.loop.pin
             given = answering(asked, pin, events, process.host.adapters, process.providers)
         if given is None:
-            raise unavailable(DEFAULT)
+            raise no_model()
         return resolved.binding, {"agentOptions": given} if given else {}
 
     @staticmethod

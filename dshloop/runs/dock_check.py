@@ -20,7 +20,7 @@ from dshloop.loops.rows import DOCK
 from dshloop.loops.settings_default import KEY, NAMESPACE
 from dshloop.paths import Places
 from dshloop.runs.docking import Docking
-from dshloop.runs.hints import way_on
+from dshloop.runs.hints import ONLY_DSH
 from dshloop.sessions.catalog import find_id
 from dshloop.transcripts.dsh import read_transcript
 
@@ -137,7 +137,7 @@ def _foreign(docking: Docking) -> Iterator[Located]:
                 "warning",
                 path,
                 f'{path} names loop "{loop}", which {foreign[loop]} registers in JavaScript',
-                f"dshloop can't run it itself: {way_on(docking.drivers, routed=True)}.",
+                f"{ONLY_DSH[0].upper()}{ONLY_DSH[1:]}.",
                 rows.where(path),
             )
 

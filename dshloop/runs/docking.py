@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
+from dshloop.drivers.engines import engine_drivers
 from dshloop.errors import DshloopError, FailedError, UnknownDriverError, UnknownLoopError
 from dshloop.files import shown
 from dshloop.host.settings import DshSettings
@@ -142,12 +144,18 @@ def _known(
 
 
 def _engines(engine: EngineConfig | None) -> Iterator[Offer[Driver]]:
-    """Give the drivers that the engine row registers, if there is one."""
+    """Give the drivers that are always there, and those of the engine row, if there is one."""
+    for name, driver in engine_drivers().items():
+        yield Offer(name, "built-in", "dshloop", partial(_itself, driver))
     if engine is None:
         return
     yield Offer(DEFAULT_DRIVER, "built-in", "dshloop", lambda: _default_driver(engine))
     if engine.fake_driver:
         yield Offer(FAKE_DRIVER, "built-in", "dshloop", _fake_driver)
+
+
+def _itself(driver: Driver) -> Driver:
+    return driver
 
 
 def _default_driver(engine: EngineConfig) -> Driver:

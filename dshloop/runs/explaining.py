@@ -67,7 +67,7 @@ def explain(docking: Docking, question: Question, places: Places, cwd: Path) -> 
         )
         found = replace(found, notices=(*noted, *found.notices))
     if found.conflict is not None:
-        mend(found.conflict, docking.rows, docking.drivers, found.source)
+        mend(found.conflict, docking.rows)
     return found
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dshloop.drivers.fake import FAKE_PROVIDER
+from dshloop.drivers.settings import SERVICE as ENGINES
 from dshloop.errors import AgentFactoryMissingError
+from dshloop.host.approval import SERVICE as APPROVAL
 from dshloop.host.host import Host
 from dshloop.host.presets import SERVICE as PRESETS
 from dshloop.host.presets import HostPresets
@@ -20,6 +22,8 @@ from dshloop.plugins import find_plugin
 from dshloop.plugins.headless_driver import PROVIDERS
 from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
 from dshloop.plugins.memory_place import SERVICE as MEMORY
+from dshloop.runs.approving import PersonAsked
+from dshloop.runs.engines import engine_row, engine_settings
 from dshloop.runs.memory import memory_place
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.profile_loops import ProfileLoops
@@ -27,6 +31,7 @@ from dshloop.runs.stored import StoredSessions
 
 if TYPE_CHECKING:
     from dshloop.drivers.script import Script
+    from dshloop.drivers.settings import EngineSettings
     from dshloop.llm.providers import Providers
 
 
@@ -70,9 +75,12 @@ async def start_process(
     *,
     providers: Callable[[], Providers] | None = None,
     on_warning: Callable[[str], object] | None = None,
+    engines: EngineSettings | None = None,
+    ask: Callable[[str], bool] | None = None,
 ) -> Process:
     """Run the rows of a profile; the agents of the dock's config are `runs.agents`'.
 
+    ``ask`` is who allows calls; without it nobody does.
     Raises what starting a row raises (ROW_FAILED, ROW_CONFIG_INVALID, INVALID_CONFIG …), and
     AGENT_FACTORY_MISSING when no dock runs in the end.
     """
@@ -82,6 +90,11 @@ async def start_process(
     host.provide(SESSIONS, sessions)
     if providers is not None:
         host.provide(PROVIDERS, providers)
+    if engines is None:
+        engines = engine_settings(places, row=engine_row(rows.dock_rows))
+    host.provide(ENGINES, engines)
+    if ask is not None:
+        host.provide(APPROVAL, PersonAsked.by(ask))
     host.provide(MEMORY, memory_place(places, sessions.clock, os.environ))
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))
     tree = Tree(host, rows.rows, find_plugin)

@@ -34,7 +34,12 @@ class ProfileLoops:
     faults: dict[tuple[str, str], DshloopError] = field(default_factory=dict)
 
     def register(self) -> None:
-        """Dock what loops.yml registers, unless a program was nearer."""
+        """Dock the drivers of other programs and what loops.yml registers; nearer ones stay."""
+        from dshloop.drivers.engines import engine_drivers
+
+        for name, driver in engine_drivers().items():
+            if not self.dock.drivers.has(name):
+                self.dock.register_driver(name, driver, built_in=True)
         if self.file is None or not (self.file.loops or self.file.drivers):
             return
         from dshloop.loops.catalog import driver_offers, loop_offers

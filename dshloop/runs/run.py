@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dshloop.errors import DshloopError, ExitCode
+from dshloop.errors import DshloopError, ExitCode, exit_code_of_turn
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running
@@ -54,7 +54,9 @@ class Ended:
         if self.outcome == "completed":
             return ExitCode.DONE
         by_person = self.outcome == "aborted" and self.failure is None
-        return ExitCode.INTERRUPTED if by_person else ExitCode.FAILED
+        if by_person:
+            return ExitCode.INTERRUPTED
+        return exit_code_of_turn(None if self.failure is None else self.failure.get("code"))
 
 
 Record = Opened | Happened | Ended

@@ -23,10 +23,11 @@ def v0_events(events: Iterable[Event]) -> Iterator[Event]:
     """
     seqs = Renumbering()
     for event in events:
-        yield from _v0(event, seqs)
+        yield from as_v0(event, seqs)
 
 
-def _v0(event: Event, seqs: Renumbering) -> Iterator[Event]:
+def as_v0(event: Event, seqs: Renumbering) -> Iterator[Event]:
+    """Give what one event of v4 becomes, with the seqs that come next."""
     data, chunks = event["data"], []
     if event["type"] in ("assistant/message", "assistant/attempt") and isinstance(data, Mapping):
         chunks = list(_chunks(event, data, seqs))

@@ -134,7 +134,7 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
     driver loop, INVALID_CONFIG.
     """
     from dshloop.cli.profile.common import meant
-    from dshloop.runs.hints import way_on
+    from dshloop.runs.hints import ONLY_DSH
 
     meant(run, None)  # writers need a profile
     if force:
@@ -143,8 +143,7 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
         foreign = docking.rows.foreign_loops() if docking.rows is not None else {}
         if route.loop in foreign and route.loop not in docking.loops:
             text = f'{foreign[route.loop]} registers loop "{route.loop}" in JavaScript'
-            way = way_on(docking.drivers, routed=True)
-            return [Caution(f"{text}: {way}", "FOREIGN_LOOP")]
+            return [Caution(f"{text}: {ONLY_DSH}", "FOREIGN_LOOP")]
         loop = docking.require_loop(route.loop).require()
         if route.driver is not None:
             docking.require_driver(route.driver).require()

@@ -36,7 +36,7 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What answers: headless (a model), fake, ping.",
+            help="What answers: headless (a model), dsh, acp, fake, ping.",
             autocompletion=runnable_drivers,
         ),
     ] = None,
@@ -44,6 +44,10 @@ def run(
         str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="The loop it runs on.")
     ] = None,
     preset: Annotated[
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="What starts the agent of the driver acp."),
+    ] = None,
         str | None,
         typer.Option(
             metavar="ID", autocompletion=preset_ids, help="The agent preset of a new session."
@@ -107,7 +111,7 @@ def run(
 
     Lines of --input-format lines and jsonl are turns, read as they come; a jsonl line is a JSON
     string or {"prompt": text}. The run stops at the first turn that fails. Without a profile the
-    built-in one is used: a loop dock, and the drivers headless, fake and ping.
+    built-in one is used: a loop dock, and the drivers headless, dsh, acp, fake and ping.
     """
     invoked = invocation(ctx)
     if force_rebind and resume is None:
@@ -123,6 +127,13 @@ def run(
         resume=resume,
     )
     options = asking(invoked, options, provider, model, max_tokens, effort)
+    allow_partial: Annotated[
+        bool,
+        typer.Option(
+            "--allow-partial",
+            help="Go on where the driver doesn't carry all that the loop needs; says what.",
+        ),
+    ] = False,
     options = _scripted(invoked, options, script)
     kind = _format(input_format)
     typed = None if prompt == "-" else prompt
@@ -146,6 +157,7 @@ def _options(
     from dshloop.runs.conversation import RunOptions
 
     if given["resume"] is not None:
+    options = _engines(invoked, options, command, allow_partial)
         for name in ("session_id", "preset"):
             if given[name] is not None:
                 option = f"--{name.replace('_', '-')}"
@@ -217,6 +229,34 @@ def _stream(records: Iterator[Record]) -> Stream:
         return reply.text_of(record["event"]) if record["type"] == "event" else None
 
     def aside(record: Mapping[str, Any]) -> str | None:
+def _engines(
+    invoked: Invocation, options: RunOptions, command: str | None, allow_partial: bool
+) -> RunOptions:
+    """Add what drivers of other programs need, and who allows what their agents ask for."""
+    from dataclasses import replace
+
+    from dshloop.drivers import choose
+    from dshloop.drivers.engines import ACP
+    from dshloop.runs.engines import engine_row, engine_settings
+
+    driver = options.driver
+    if command is not None:
+        driver = driver or ACP
+        if choose(driver).name != ACP:
+            text = f"--command is for the driver acp, not for {driver}"
+            raise UsageError(text, option="--command")
+    env = invoked.env
+    engines = engine_settings(
+        invoked.places,
+        variables=env.variables,
+        config=invoked.config,
+        row=engine_row(options.rows.dock_rows),
+        command=command,
+    )
+    ask = env.ask if env.stdin_tty and env.stderr_tty else None
+    return replace(options, driver=driver, engines=engines, allow_partial=allow_partial, ask=ask)
+
+
         return reply.notice_of(record["event"]) if record["type"] == "event" else None
 
     return Stream(map(_record, records), text, aside)
@@ -246,7 +286,7 @@ def _end(ended: Ended) -> End:
     warnings = []
     if ended.failure is not None:
         fields["failure"] = ended.failure
-    if ended.exit_code is ExitCode.FAILED:
+    if ended.exit_code not in (ExitCode.DONE, ExitCode.INTERRUPTED):
         message = failure_text(ended.failure) if ended.failure else f"turn ended: {ended.outcome}"
         warnings.append(Caution(message, "TURN_FAILED", line=f"error: {message}"))
     return End(

@@ -71,21 +71,17 @@ def test_a_loop_of_a_javascript_row_is_named(docked: Path) -> None:
     found = dshloop("loop", "explain", "--preset", "code", "--json").json
     assert found["conflict"]["code"] == "UNKNOWN_LOOP"
     assert "row pack (their-pack) registers it" in found["conflict"]["hint"]
-    assert "--driver dsh" in found["conflict"]["hint"]
+    assert "only dsh itself runs it" in found["conflict"]["hint"]
     ran = dshloop("session", "run", "hi", "--preset", "code", "--driver", "fake", "--json")
     assert (ran.code, ran.error["hint"]) == (3, found["conflict"]["hint"])
     asked = dshloop("loop", "explain", "--loop", "theirs", "--json").json
     assert "row pack (their-pack) registers it" in asked["conflict"]["hint"]
-    assert "--driver" not in asked["conflict"]["hint"]
-    (docked.parent / "loops.yml").write_text("drivers: {dsh: cli_loops:Driver}\n")
-    asked = dshloop("loop", "explain", "--loop", "theirs", "--json").json
-    assert "--driver dsh" in asked["conflict"]["hint"]
     ran = dshloop("loop", "check", "--json")
     assert ran.code == 0
     assert [one["code"] for one in ran.json] == ["FOREIGN_LOOP"]
     routed = dshloop("loop", "route", "minimal", "theirs")
     assert routed.code == 0
-    assert "--driver dsh" in routed.err
+    assert "only dsh itself runs it" in routed.err
 
 
 def test_check_finds_what_is_wrong_with_its_line(docked: Path) -> None:
@@ -175,11 +171,11 @@ def test_settings_decide_and_what_they_say_wrong_is_found() -> None:
     assert (ran.json[0]["code"], ran.json[0]["line"]) == ("UNKNOWN_DRIVER", 3)
 
 
-def test_a_dock_row_without_an_engine_row_has_no_drivers(docked: Path) -> None:
+def test_a_dock_row_without_an_engine_row_has_only_drivers_of_other_programs(docked: Path) -> None:
     text = docked.read_text()
     docked.write_text(text[: text.index("    - {id: engine")])
     ran = dshloop("driver", "list", "--json")
-    assert ran.json == []
+    assert [one["name"] for one in ran.json] == ["acp", "dsh"]
     found = dshloop("loop", "explain", "--json").json
     assert found["conflict"]["code"] == "MISSING_DRIVER"
     assert dshloop("session", "run", "hi", "--driver", "fake", "--json").error["code"] == (

@@ -1,0 +1,63 @@
+"""A person at the terminal who allows calls, or doesn't."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dshloop.host.approval import ALLOWED
+from dshloop.host.tools import Execution
+from dshloop.terminal import one_line
+
+Ask = Callable[[str], bool]
+_LONGEST = 300  # characters of a call's arguments in the question
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAsked:
+    """Asks by a function that blocks until there is an answer; one question at a time."""
+
+    question: Ask
+    turn: asyncio.Lock
+
+    @classmethod
+    def by(cls, question: Ask) -> PersonAsked:
+        """Ask with this function."""
+        return cls(question, asyncio.Lock())
+
+    async def ask(self, execution: Execution, reason: str | None) -> str:
+        """Give allowed-once or rejected; whoever stops waiting leaves the question open."""
+        async with self.turn:
+            return (
+                ALLOWED if await _in_thread(self.question, _text(execution, reason)) else "rejected"
+            )
+
+
+def _text(execution: Execution, reason: str | None) -> str:
+    arguments = one_line(execution.raw_arguments)
+    if len(arguments) > _LONGEST:
+        arguments = f"{arguments[:_LONGEST]}…"
+    why = f" ({one_line(reason)})" if reason and reason != execution.name else ""
+    return f"Allow {one_line(execution.name)} {arguments}{why}?"
+
+
+async def _in_thread(question: Ask, text: str) -> bool:
+    """Call it in a thread that nobody waits for when the process ends."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[bool] = loop.create_future()
+
+    def tell(said: bool) -> None:
+        if not answer.done():
+            answer.set_result(said)
+
+    def run() -> None:
+        said = question(text)
+        try:
+            loop.call_soon_threadsafe(tell, said)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits any more
+
+    threading.Thread(target=run, daemon=True).start()
+    return await answer
