@@ -389,6 +389,18 @@ def test_a_near_equal_text_supersedes(make_store: StoreFactory) -> None:
     assert ids_of(store.list(Filters(old=True))) == [done.memory.id, first.id]
 
 
+def test_what_supersedes_is_found_by_the_same_concepts_and_files(make_store: StoreFactory) -> None:
+    store = make_store()
+    store.remember(NewMemory(SENTENCE, "p", concepts=["tenants"], files=["src/rows.py"]))
+    new = store.remember(NewMemory(f"{SENTENCE}!", "p", concepts=["rows"])).memory
+    assert (new.concepts, new.files) == (("rows", "tenants"), ("src/rows.py",))
+    for where in (Filters(concept="tenants"), Filters(file="rows.py")):
+        assert ids_of(store.list(where)) == [new.id]
+    assert found(store, "tenants") == [new.id]
+    store.undo()
+    assert [memory.concepts for memory in store.list()] == [("tenants",)]
+
+
 def test_another_project_or_agent_is_not_superseded(make_store: StoreFactory) -> None:
     store = make_store()
     for project, agent in (("p", None), ("q", None), ("", None), ("p", "a"), ("p", "b")):

@@ -102,12 +102,22 @@ def remember(
     if old is None and rarity is not None:
         old, similar = _nearest(connection, one, rarity)
     if old is not None and isinstance(old.entry, Memory):
-        memory = one.memory._replace(version=old.entry.version + 1, previous=old.entry.id)
-        before = add_version(connection, operation, old, memory, one.indexed)
+        memory = _after(old.entry, one.memory)
+        before = add_version(connection, operation, old, memory, index.index_of(memory))
         return Remembered(memory, superseded=before)
     write.insert(connection, one.memory, one.digest, one.indexed)
     operation.added(one.memory.id, None)
     return Remembered(one.memory, similar=similar)
+
+
+def _after(old: Memory, new: Memory) -> Memory:
+    """Make a newcomer the next version, which is found by what the one before was found by."""
+    return new._replace(
+        concepts=tuple(dict.fromkeys((*new.concepts, *old.concepts))),
+        files=tuple(dict.fromkeys((*new.files, *old.files))),
+        version=old.version + 1,
+        previous=old.id,
+    )
 
 
 def _nearest(
