@@ -260,6 +260,8 @@ class _Opening:
             asked["driver"] = choice.name
         if self.options.loop is not None:
             asked["loop"] = self.options.loop
+        if self.options.allow_partial:
+            asked[PARTIAL] = True
         return asked
 
     def _answered(
@@ -271,8 +273,6 @@ class _Opening:
         Raises DRIVER_UNAVAILABLE, what the dock raises, what choosing a model raises, and why a
         registered loop or driver can't be loaded.
         """
-        if self.options.allow_partial:
-            asked[PARTIAL] = True
         try:
             self.process.loops.require(selection)
             resolved = self.process.dock.resolve(selection)

@@ -40,14 +40,14 @@ def run(
             autocompletion=runnable_drivers,
         ),
     ] = None,
-    loop: Annotated[
-        str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="The loop it runs on.")
-    ] = None,
-    preset: Annotated[
     command: Annotated[
         str | None,
         typer.Option(metavar="COMMAND", help="What starts the agent of the driver acp."),
     ] = None,
+    loop: Annotated[
+        str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="The loop it runs on.")
+    ] = None,
+    preset: Annotated[
         str | None,
         typer.Option(
             metavar="ID", autocompletion=preset_ids, help="The agent preset of a new session."
@@ -106,6 +106,13 @@ def run(
             help="Go on with a session whose log is damaged: in a new one, bound anew.",
         ),
     ] = False,
+    allow_partial: Annotated[
+        bool,
+        typer.Option(
+            "--allow-partial",
+            help="Go on where the driver doesn't carry all that the loop needs; says what.",
+        ),
+    ] = False,
 ) -> Stream | Result[Any]:
     """Talk to an agent: one prompt, piped prompts, or a conversation on a terminal.
 
@@ -127,14 +134,8 @@ def run(
         resume=resume,
     )
     options = asking(invoked, options, provider, model, max_tokens, effort)
-    allow_partial: Annotated[
-        bool,
-        typer.Option(
-            "--allow-partial",
-            help="Go on where the driver doesn't carry all that the loop needs; says what.",
-        ),
-    ] = False,
     options = _scripted(invoked, options, script)
+    options = _engines(invoked, options, command, allow_partial)
     kind = _format(input_format)
     typed = None if prompt == "-" else prompt
     if typed is None and prompt != "-" and not stdin and invoked.env.stdin_tty:
@@ -157,7 +158,6 @@ def _options(
     from dshloop.runs.conversation import RunOptions
 
     if given["resume"] is not None:
-    options = _engines(invoked, options, command, allow_partial)
         for name in ("session_id", "preset"):
             if given[name] is not None:
                 option = f"--{name.replace('_', '-')}"
@@ -198,6 +198,34 @@ def _scripted(invoked: Invocation, options: RunOptions, script: str | None) -> R
     return replace(options, driver=driver, script=read_script(path))
 
 
+def _engines(
+    invoked: Invocation, options: RunOptions, command: str | None, allow_partial: bool
+) -> RunOptions:
+    """Add what drivers of other programs need, and who allows what their agents ask for."""
+    from dataclasses import replace
+
+    from dshloop.drivers import choose
+    from dshloop.drivers.engines import ACP
+    from dshloop.runs.engines import engine_row, engine_settings
+
+    driver = options.driver
+    if command is not None:
+        driver = driver or ACP
+        if choose(driver).name != ACP:
+            text = f"--command is for the driver acp, not for {driver}"
+            raise UsageError(text, option="--command")
+    env = invoked.env
+    engines = engine_settings(
+        invoked.places,
+        variables=env.variables,
+        config=invoked.config,
+        row=engine_row(options.rows.dock_rows),
+        command=command,
+    )
+    ask = env.ask if env.stdin_tty and env.stderr_tty else None
+    return replace(options, driver=driver, engines=engines, allow_partial=allow_partial, ask=ask)
+
+
 def _format(name: str) -> Format:
     from dshloop.runs.prompts import FORMATS
 
@@ -229,34 +257,6 @@ def _stream(records: Iterator[Record]) -> Stream:
         return reply.text_of(record["event"]) if record["type"] == "event" else None
 
     def aside(record: Mapping[str, Any]) -> str | None:
-def _engines(
-    invoked: Invocation, options: RunOptions, command: str | None, allow_partial: bool
-) -> RunOptions:
-    """Add what drivers of other programs need, and who allows what their agents ask for."""
-    from dataclasses import replace
-
-    from dshloop.drivers import choose
-    from dshloop.drivers.engines import ACP
-    from dshloop.runs.engines import engine_row, engine_settings
-
-    driver = options.driver
-    if command is not None:
-        driver = driver or ACP
-        if choose(driver).name != ACP:
-            text = f"--command is for the driver acp, not for {driver}"
-            raise UsageError(text, option="--command")
-    env = invoked.env
-    engines = engine_settings(
-        invoked.places,
-        variables=env.variables,
-        config=invoked.config,
-        row=engine_row(options.rows.dock_rows),
-        command=command,
-    )
-    ask = env.ask if env.stdin_tty and env.stderr_tty else None
-    return replace(options, driver=driver, engines=engines, allow_partial=allow_partial, ask=ask)
-
-
         return reply.notice_of(record["event"]) if record["type"] == "event" else None
 
     return Stream(map(_record, records), text, aside)
