@@ -1,11 +1,10 @@
-"""agentmemory's real export is read, and it reads ours. $DSHLOOP_TEST_AGENTMEMORY is its address,
-for example http://127.0.0.1:3111, of one that has nothing in it that matters."""
+"""agentmemory's real export is read, and it reads ours."""
 
 from __future__ import annotations
 
 import json
-import os
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,21 +12,27 @@ from uuid import uuid4
 import pytest
 
 from tests.cli.memory.steps import memory
+from tests.peers.agentmemory import Worker
 
-ADDRESS = os.environ.get("DSHLOOP_TEST_AGENTMEMORY", "")
-pytestmark = [
-    pytest.mark.peer,
-    pytest.mark.skipif(not ADDRESS, reason="$DSHLOOP_TEST_AGENTMEMORY names no agentmemory"),
-]
+pytestmark = [pytest.mark.peer, pytest.mark.slow]
+
+Call = Callable[..., Any]
 
 
-def call(path: str, body: Any = None) -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(
-        f"{ADDRESS}/agentmemory/{path}", data, {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.load(answer)
+@pytest.fixture
+def call(agentmemory: Callable[[str], Worker]) -> Call:
+    """Call the worker: a path, and a body where one is posted."""
+    base = f"{agentmemory('open').url}/agentmemory"
+
+    def answer_of(path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"{base}/{path}", data, {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    return answer_of
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def mark() -> str:
     return "m" + uuid4().hex[:12]
 
 
-def observe(session: str, project: str, hook: str, data: dict[str, Any]) -> None:
+def observe(call: Call, session: str, project: str, hook: str, data: dict[str, Any]) -> None:
     at = "2026-01-05T10:00:00.000Z"
     call("observe", {"hookType": hook, "sessionId": session, "project": project, "cwd": "/p",
                      "timestamp": at, "data": data})  # fmt: skip
@@ -59,12 +64,12 @@ def without_ours(value: dict[str, Any]) -> dict[str, Any]:
     return {key: one for key, one in value.items() if key not in ("dshloop", "updatedAt")}
 
 
-def test_a_real_export_comes_in_and_goes_back_whole(mark: str, tmp_path: Path) -> None:
+def test_a_real_export_comes_in_and_goes_back_whole(call: Call, mark: str, tmp_path: Path) -> None:
     session = f"session-{mark}"
     call("session/start", {"sessionId": session, "project": mark, "cwd": "/p", "title": "Tax"})
     bash = {"tool_name": "bash", "tool_input": {"command": "pytest"}, "tool_output": "1 failed"}
-    observe(session, mark, "prompt_submit", {"prompt": "why is the tax wrong"})
-    observe(session, mark, "post_tool_use", bash)
+    observe(call, session, mark, "prompt_submit", {"prompt": "why is the tax wrong"})
+    observe(call, session, mark, "post_tool_use", bash)
     said = f"the tax service of {mark} rounds every single line of a bill"
     call("remember", {"content": said, "project": mark, "type": "bug", "concepts": ["tax"]})
     call("remember", {"content": f"{said} again", "project": mark, "ttlDays": 30})
@@ -83,7 +88,7 @@ def test_a_real_export_comes_in_and_goes_back_whole(mark: str, tmp_path: Path) -
     assert of(json.loads(out.read_text()), mark) == before
 
 
-def test_it_reads_what_we_export(mark: str, tmp_path: Path) -> None:
+def test_it_reads_what_we_export(call: Call, mark: str, tmp_path: Path) -> None:
     said = f"the cache of {mark} is cleared every night"
     assert memory("remember", said, "--project", mark, "--type", "workflow").code == 0
     data = json.dumps({"tool_name": "bash", "tool_input": "make", "tool_output": f"built {mark}"})
