@@ -70,3 +70,10 @@ class SettingsInvalidError(FailedError):
 
     code = "SETTINGS_INVALID"
     hint = "Write it as a mapping, like agent-loops: {defaultDriver: fake-driver}."
+
+
+class CompactionFailedError(FailedError):
+    """No summary of a session's history came; the history is as it was."""
+
+    code = "COMPACTION_FAILED"
+    hint = "Try again later: /compact."

@@ -24,7 +24,10 @@ TABLE = {
     "dsh-patchouli-artifact-ingestor": f"{_PATCHOULI}.artifact_ingestor:ArtifactIngestor",
     "dsh-patchouli-session-indexer": f"{_PATCHOULI}.session_indexer:SessionIndexer",
     "dsh-patchouli-workspace-indexer": f"{_PATCHOULI}.workspace_indexer:WorkspaceIndexer",
+    "dshloop/compaction": "dshloop.plugins.compaction.row:Compaction",
+    "dshloop/memory": "dshloop.plugins.local_memory.row:LocalMemory",
     "dshloop/prompt": "dshloop.plugins.prompt:Prompt",
+    "dshloop/workspace-tools": "dshloop.plugins.workspace_tools.row:WorkspaceTools",
 }
 """The name of a row -> the class that runs it."""
 

@@ -25,7 +25,7 @@ from dshloop.errors import (
     SessionUnreadableError,
     UnknownLoopError,
 )
-from dshloop.host.abort import USER, Cause
+from dshloop.host.abort import USER, AbortSignal, Cause
 from dshloop.host.agent import Agent
 from dshloop.host.calling import call
 from dshloop.host.engine import AgentHandle
@@ -141,6 +141,17 @@ class Conversation:
     def say(self, prompt: str) -> None:
         """Give the agent a turn's prompt; must be called in the event loop."""
         self.agent.followup(user_message(prompt))
+
+    async def compact(self, signal: AbortSignal) -> str:
+        """Put a summary in the place of the history; say what came of it.
+
+        Raises COMPACTION_FAILED, the history being as it was.
+        """
+        from dshloop.runs.compacting import compact
+
+        said = await compact(self.process.host, self.agent, signal)
+        self._read = len(self.agent.session.events)
+        return said
 
     def cancel(self, cause: Cause = USER) -> None:
         """Abort the turn; what was said so far stays in the log."""

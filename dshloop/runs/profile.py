@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dshloop.host.rows import JAVASCRIPT, HostRow, host_rows
-from dshloop.plugins.built_in import ROWS, completed
+from dshloop.plugins.built_in import REPLACED, ROWS, completed
 
 if TYPE_CHECKING:
     from dshloop.loops.loops_file import LoopsFile
@@ -48,7 +49,7 @@ def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:
     done = completed([_refusing(row) for row in host_rows(composition)])
     notices = [skipped.line.removeprefix("dsh: ") for skipped in stack.skipped]
     if done.added:
-        names = " and ".join(row.name for row in done.added)
+        names = _listed([row.name for row in done.added])
         notices.append(f"profile {profile.name} has no loop dock: {names} added in memory")
     file = read_loops_file(profile.folder / NAME)
     return ProfileRows(done.rows, profile.name, tuple(notices), file, composition)
@@ -59,5 +60,10 @@ def _refusing(row: HostRow) -> HostRow:
 
     Left out, it would be replaced by ours, whose routes are others.
     """
-    ours = row.name in (each.name for each in ROWS)
+    ours = row.name in REPLACED
     return replace(row, off=None) if ours and row.off == JAVASCRIPT else row
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -281,11 +281,11 @@ def test_ping_answers_as_before_where_models_are_set_up(tmp_path: Path, places: 
 
 
 def test_the_command_line_asks_what_the_environment_names(tmp_path: Path) -> None:
-    with fake_model(tmp_path, [{"text": "unused"}]) as model:
+    with fake_model(tmp_path, [{"text": "hello"}]) as model:
         variables = {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": model.url}
         ran = dshloop("session", "run", "hello", variables=variables)
         (asked,) = model.asked
-    assert (ran.code, ran.out) == (0, "side\n")
+    assert (ran.code, ran.out) == (0, "hello\n")
     assert asked["path"] == "/v1/messages"
     assert asked["body"]["model"] == "deepseek-flash"
     assert asked["body"]["max_tokens"] == 256_000

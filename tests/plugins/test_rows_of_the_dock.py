@@ -30,7 +30,7 @@ from dshloop.loops.binding import Binding, read_binding
 from dshloop.loops.dock import Dock
 from dshloop.paths import Places
 from dshloop.plugins import find_plugin
-from dshloop.plugins.built_in import DOCK, ENGINE, ROWS, completed
+from dshloop.plugins.built_in import DOCK, ENGINE, MEMORY, RECORDERS, ROWS, completed
 from dshloop.plugins.loop_dock import SERVICE
 from tests.host.scripted import Scripted, data_of, finish, kinds, text
 from tests.host.test_calls import calls
@@ -303,9 +303,18 @@ def test_a_row_that_fails_in_a_preset_fails_the_session_with_its_line(home: Path
 def test_a_profile_gets_what_it_lacks_of_the_dock() -> None:
     other = HostRow("x", "something")
     done = completed([other])
-    assert [row.name for row in done.added] == [DOCK.name, ENGINE.name]
-    assert [row.id for row in done.rows] == [DOCK.id, "x", ENGINE.id]
-    assert [row.name for row in completed([ENGINE]).added] == [DOCK.name]
+    assert [row.name for row in done.added] == [row.name for row in ROWS]
+    others = [row.id for row in ROWS if row is not DOCK]
+    assert [row.id for row in done.rows] == [DOCK.id, "x", *others]
+    assert [row.name for row in completed(ROWS[1:]).added] == [DOCK.name]
     assert completed([DOCK, other]).added == ()
     off = replace(DOCK, off="disabled")
-    assert [row.off for row in completed([off]).rows] == [None, None]
+    assert [row.off for row in completed([off]).rows] == [None] * len(ROWS)
+
+
+def test_our_memory_is_left_out_beside_another_and_stays_off_where_it_is_switched_off() -> None:
+    for name in RECORDERS:
+        assert MEMORY not in completed([HostRow("other", name)]).added
+        assert MEMORY in completed([HostRow("other", name, off="disabled")]).added
+    off = replace(MEMORY, off="disabled")
+    assert [row.off for row in completed([off]).rows if row.name == MEMORY.name] == ["disabled"]

@@ -94,8 +94,8 @@ def test_a_profile_without_a_dock_gets_one_and_is_told(places: Places) -> None:
     records = go(places, "hi", driver="fake", rows=rows)
     assert replies(records) == [FAKE_REPLY]
     assert list(ended(records).notices) == [
-        "profile mine has no loop dock: dsh-loop-dock and dsh-loop-dock/headless-driver "
-        "added in memory"
+        "profile mine has no loop dock: dsh-loop-dock, dsh-loop-dock/headless-driver, "
+        "dshloop/workspace-tools, dshloop/memory and dshloop/compaction added in memory"
     ]
     assert rows_of(places, "[]\n") == rows
 

@@ -6,10 +6,11 @@ from typing import Literal
 
 COMMANDS = {
     "/help": "show this",
+    "/compact": "put a summary in the place of what was said so far",
     "/exit": "leave; Ctrl-D does too",
 }
 
-Action = Literal["say", "help", "leave", "unknown", "nothing"]
+Action = Literal["say", "help", "compact", "leave", "unknown", "nothing"]
 
 
 def action_of(line: str) -> Action:
@@ -19,7 +20,12 @@ def action_of(line: str) -> Action:
         return "nothing"
     if not word[0].startswith("/") or word[0].startswith("//"):
         return "say"
-    known: dict[str, Action] = {"/help": "help", "/exit": "leave", "/quit": "leave"}
+    known: dict[str, Action] = {
+        "/help": "help",
+        "/compact": "compact",
+        "/exit": "leave",
+        "/quit": "leave",
+    }
     return known.get(word[0], "unknown")
 
 
@@ -32,4 +38,4 @@ def help_text() -> str:
     """List the commands and keys."""
     rows = [*COMMANDS.items(), ("//text", "say a text that begins with a slash")]
     rows.append(("Ctrl-C", "stop the answer; what was said so far is kept"))
-    return "".join(f"{name:<8} {meaning}\n" for name, meaning in rows)
+    return "".join(f"{name:<9} {meaning}\n" for name, meaning in rows)

@@ -16,6 +16,7 @@ from dshloop.cli.repl.commands import action_of, help_text, said
 from dshloop.environment import Environment
 from dshloop.errors import DshloopError
 from dshloop.files import writing
+from dshloop.host.abort import USER, AbortSignal
 from dshloop.paths import private_folder
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running, interrupts
@@ -105,10 +106,20 @@ class _Talk:
                     return
                 case "help":
                     self._write(help_text())
+                case "compact":
+                    await self._compact()
                 case "unknown":
                     self._write(f"there is no command {line.strip()}; /help lists them\n")
                 case "say":
                     await self._answer(said(line))
+
+    async def _compact(self) -> None:
+        signal = AbortSignal()
+        try:
+            with interrupts(asyncio.get_running_loop(), lambda: signal.abort(USER)):
+                self._write(f"[{await self.conversation.compact(signal)}]\n")
+        except DshloopError as error:
+            self._write(f"error: {error.message} ({error.code})\n")
 
     async def _answer(self, prompt: str) -> None:
         reply = Reply()

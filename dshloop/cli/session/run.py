@@ -26,6 +26,10 @@ def _formats(ctx: Any, args: list[str], incomplete: str) -> list[str]:
     return [name for name in ("text", "lines", "jsonl") if name.startswith(incomplete)]
 
 
+def _tools(ctx: Any, args: list[str], incomplete: str) -> list[str]:
+    return [name for name in ("edit", "shell", "edit,shell") if name.startswith(incomplete)]
+
+
 @app.command(cls=ProfileCommand)
 def run(
     ctx: typer.Context,
@@ -98,6 +102,23 @@ def run(
         str | None,
         typer.Option(metavar="LEVEL", help="How much the model thinks: off, low, high …"),
     ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow",
+            metavar="TOOLS",
+            help="Tools that nobody is asked about: edit, shell or both, with a comma. "
+            "shell is not confined to the folder.",
+            autocompletion=_tools,
+        ),
+    ] = None,
+    memory: Annotated[
+        bool | None,
+        typer.Option(
+            "--memory/--no-memory",
+            help="Record the session and recall earlier ones; or no memory tools at all.",
+        ),
+    ] = None,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Work in this folder.")] = None,
     force_rebind: Annotated[
         bool,
@@ -133,6 +154,7 @@ def run(
         session_id=session_id,
         resume=resume,
     )
+    options = _with_rows(options, allow, memory)
     options = asking(invoked, options, provider, model, max_tokens, effort)
     options = _scripted(invoked, options, script)
     options = _engines(invoked, options, command, allow_partial)
@@ -179,6 +201,15 @@ def _options(
         force_rebind=force_rebind,
         rows=run_rows(invoked),
     )
+
+
+def _with_rows(options: RunOptions, allow: list[str] | None, memory: bool | None) -> RunOptions:
+    """Have the rows of this run allow what is asked for."""
+    from dataclasses import replace
+
+    from dshloop.runs.asked import asked_rows, read_allowed
+
+    return replace(options, rows=asked_rows(options.rows, read_allowed(allow or ()), memory))
 
 
 def _scripted(invoked: Invocation, options: RunOptions, script: str | None) -> RunOptions:

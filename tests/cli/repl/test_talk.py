@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
@@ -174,3 +175,30 @@ def test_a_conversation_in_a_real_terminal(tmp_path: Path) -> None:
     (row,) = dshloop("session", "list", "--all", "--json").json
     assert (row["turns"], row["state"]) == (2, "completed")
     assert f"session {row['id']}" in shown.split(FAKE_REPLY)[-1]
+
+
+def test_compact_puts_a_summary_in_the_place_of_what_was_said() -> None:
+    left, out = talk("/compact\rhello\ragain\r/compact\ronce more\r\x04", session_id="s")
+    assert left.turns == 3
+    assert "[there is nothing to compact yet]" in out
+    assert "messages, about" in out
+    assert dshloop("session", "fsck", "s").code == 0
+    (log,) = Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")
+    events = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+    named = ("command/run", "command/done", "compaction/start", "compaction/summary")
+    kinds = [event["type"] for event in events if event["type"] in named]
+    assert kinds == ["command/run", "command/done", "command/run", *named[2:], "command/done"]
+    runs = [event["data"]["commandId"] for event in events if event["type"] == "command/run"]
+    (end,) = (event["data"] for event in events if event["type"] == "compaction/end")
+    assert (end["turn"], end["sourceCommandId"]) == (None, runs[-1])
+
+
+def test_a_compaction_that_fails_is_told_and_the_conversation_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    adapter = Scripted([*text("One."), finish()], [*text("cut"), finish("max-tokens")])
+    monkeypatch.setattr(fake, "PingAdapter", lambda *_: adapter)
+    left, out = talk("hello\ragain\r/compact\r\x04", session_id="s")
+    assert left.turns == 2
+    assert "error: the history stays as it is: the summary was cut (COMPACTION_FAILED)" in out
+    assert len(adapter.requests) == 3

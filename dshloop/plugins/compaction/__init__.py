@@ -1,0 +1,1 @@
+"""The row `dshloop/compaction`: a long history gives way to a summary of it."""
