@@ -40,9 +40,10 @@ class Carries:
         return {**options, "prompt": self.prompt, "tools": self.tools, "hooks": sorted(self.hooks)}
 
     def as_text(self) -> str:
-        """Give what people see: what is carried, and which events."""
+        """Give what people see of what is carried; `lacking` names the rest."""
         given = self.as_json()
-        hooks = "all hooks" if set(self.hooks) >= EVENTS else f"hooks ({listed(given['hooks'])})"
+        count = len(EVENTS & set(self.hooks))
+        hooks = "all hooks" if count == len(EVENTS) else f"{count} of {len(EVENTS)} hooks"
         carried = [_NAMES.get(name, name) for name in given if given[name] is True]
         return listed([*carried, hooks])
 

@@ -141,5 +141,5 @@ def test_it_is_told_whole() -> None:
         "provider": False, "model": True, "maxTokens": False, "reasoningEffort": False,
         "cwd": False, "prompt": False, "tools": False, "hooks": ["agent/status"],
     }  # fmt: skip
-    assert LITTLE.as_text() == "model, hooks (agent/status)"
+    assert LITTLE.as_text() == f"model, 1 of {len(EVENTS)} hooks"
     assert "prompt sections" in LITTLE.lacking
