@@ -254,6 +254,20 @@ def test_a_question_and_its_answer_are_recorded(answer: str | None, outcome: str
     assert ("error" in result_of(agent)) is (outcome != "allowed-once")
 
 
+def test_a_question_that_nobody_answers_ends_with_the_turn() -> None:
+    class Silent:
+        async def ask(self, _execution: Execution, _reason: str | None) -> str | None:
+            await asyncio.Event().wait()
+            return "allowed-once"
+
+    agent = agent_with(tool("t"), script=calls("t"))
+    agent.approval = Silent  # type: ignore[method-assign,assignment]
+    agent.hooks.on("tools/pre-execute", lambda _e, _n: {"kind": "ask", "reason": "sure?"})
+    go(agent, agent.cancel, after="approval/asked")
+    assert data_of(agent, "approval/decided")[0]["outcome"] == "cancelled"
+    assert data_of(agent, "turn/end")[-1]["reason"]["kind"] == "aborted"
+
+
 @pytest.mark.parametrize(
     ("review", "text", "failed"),
     [

@@ -120,6 +120,15 @@ def test_an_entry_changes_what_it_names_of_a_built_in(tmp_path: Path) -> None:
     assert changed.dialect == "openai"
 
 
+def test_a_window_is_one_number_or_one_for_each_model(tmp_path: Path) -> None:
+    text = "providers:\n  a: {kind: openai, url: http://x, context_window: "
+    assert providers(tmp_path, text + "8192}\n").get("a").window_of("any") == 8192
+    found = providers(tmp_path, text + "{small: 4096}}\n")
+    windows = [found.get("a").window_of(model) for model in ("small", "large", None)]
+    assert windows == [4096, None, None]
+    assert found.get("anthropic").window_of("claude-sonnet-4-5") == 200_000
+
+
 @pytest.mark.parametrize(
     ("url", "dialect"),
     [
@@ -148,6 +157,8 @@ def test_a_host_tells_the_dialect(tmp_path: Path, url: str, dialect: str) -> Non
         ("providers:\n  a:\n    kind: openai\n    api_key: sk\n", 4, "no key"),
         ("providers:\n  a:\n    headers: {X: 1}\n", 3, "mapping of texts"),
         ("providers:\n  a:\n    idle_timeout: 0\n", 3, "seconds"),
+        ("providers:\n  a:\n    context_window: 0\n", 3, "number of tokens"),
+        ("providers:\n  a:\n    context_window: {m: true}\n", 3, "number of tokens"),
         ("providers:\n  a/b: {kind: openai, url: http://x}\n", 2, "slash"),
         ("model: ghost/x\n", 1, "ghost"),
     ],
