@@ -283,9 +283,9 @@ def _exact(entry: Any, times: tuple[str, ...]) -> dict[str, float]:
 def _restored(entry: Some, ours: Mapping[str, Any]) -> Some:
     """Put back what a row carries under ``dshloop``."""
     more: dict[str, Any] = {
-        name: float(ours[name])
+        name: found
         for name in ("created_at", "updated_at", "expires_at", "started_at", "ended_at")
-        if name in entry._fields and isinstance(ours.get(name), (int, float))
+        if name in entry._fields and (found := fields.finite(ours.get(name))) is not None
     }
     if isinstance(ours.get("source"), Mapping) and "source" in entry._fields:
         more["source"] = dict(ours["source"])

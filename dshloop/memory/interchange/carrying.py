@@ -112,12 +112,23 @@ def _unfit(record: Record, now: float) -> str:
     """Say why a record can't be stored, "" when it can."""
     if isinstance(record, Memory) and record.expires_at is not None and record.expires_at <= now:
         return "it has expired"
+    if any("\ud800" <= one <= "\udfff" for name in _names(record) for one in name):
+        return "its id is no Unicode"
     free = record.value if isinstance(record, Document) else None
     if isinstance(record, Session):
         free = record.summary
     elif isinstance(record, (Memory, Observation)):
         free = record.source
     return "its JSON is nested too deeply" if _is_deep(free) else ""
+
+
+def _names(record: Record) -> tuple[str, ...]:
+    """Give the names that a store can't keep as a blob, as it does other texts."""
+    if isinstance(record, Memory):
+        return (record.id, record.previous or "")
+    if isinstance(record, Observation):
+        return (record.id,)
+    return (record.of,) if isinstance(record, Document) else ()
 
 
 def _is_deep(value: Any) -> bool:

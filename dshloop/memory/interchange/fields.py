@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+MOST = (1 << 63) - 1
+"""The largest integer that a store holds."""
+
 
 class RowError(ValueError):
     """A row can't become a record; the text is the reason, the same for rows alike."""
@@ -47,26 +50,36 @@ def texts(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 def number(row: Mapping[str, Any], key: str, default: float) -> float:
     """Give a finite number."""
-    value = row.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return default
-    return float(value)
+    found = finite(row.get(key))
+    return default if found is None else found
+
+
+def finite(value: Any) -> float | None:
+    """Give a number as a float; None for one too large for that, and for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def count(row: Mapping[str, Any], key: str, default: int) -> int:
-    """Give an integer from 1."""
-    return max(1, int(number(row, key, default)))
+    """Give an integer from 1 that a store holds."""
+    return min(MOST, max(1, int(number(row, key, default))))
 
 
 def moment(row: Mapping[str, Any], key: str) -> float | None:
     """Give Unix seconds of an ISO 8601 text (UTC unless it names an offset), of epoch seconds or
     of epoch milliseconds; None for anything else."""
     value = row.get(key)
-    if isinstance(value, bool):
+    if isinstance(value, str):
+        return iso_moment(value)
+    found = finite(value)
+    if found is None:
         return None
-    if isinstance(value, (int, float)):
-        return _epoch(float(value))
-    return iso_moment(value) if isinstance(value, str) else None
+    return found / 1000 if abs(found) >= _MILLISECONDS else found
 
 
 def iso_moment(value: str) -> float | None:
@@ -81,9 +94,3 @@ def iso_moment(value: str) -> float | None:
 
 
 _MILLISECONDS = 1e11  # as seconds the year 5138, as milliseconds 1973
-
-
-def _epoch(value: float) -> float | None:
-    if not math.isfinite(value):
-        return None
-    return value / 1000 if abs(value) >= _MILLISECONDS else value

@@ -15,7 +15,7 @@ from typing import Any
 
 from dshloop.json_text import json_text
 from dshloop.memory.entries import MEMORY, OBSERVATION, TYPES, Memory, Observation, Session
-from dshloop.memory.interchange.fields import RowError
+from dshloop.memory.interchange.fields import MOST, RowError, finite
 from dshloop.memory.store import DOCUMENT, SESSION, Document, Record
 
 FORMAT = "dshloop-memory"
@@ -122,8 +122,10 @@ def _checked(line: Mapping[str, Any], name: str, types: tuple[type, ...]) -> Any
         raise RowError(f"its {name} is missing" if value is None else f"its {name} is wrong")
     if isinstance(value, bool) and bool not in types and types:
         raise RowError(f"its {name} is wrong")
-    if isinstance(value, float) and not math.isfinite(value) and types:
+    if types and type(value) in (int, float) and finite(value) is None:
         raise RowError(f"its {name} is no finite number")
+    if types is _COUNT and not 0 <= value <= MOST:
+        raise RowError(f"its {name} is out of range")
     if types is _LABELS:
         if not all(isinstance(label, str) for label in value):
             raise RowError(f"its {name} are no texts")

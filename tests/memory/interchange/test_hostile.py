@@ -119,3 +119,48 @@ def test_what_has_expired_is_left_out(store: SqliteStore) -> None:  # noqa: F811
     gone = memory(1, expires_at=10.0)
     report = carried(store, [Item(gone, 1), Item(memory(2, expires_at=30.0), 2)], now=20.0)
     assert (report.total("added"), report.lost) == (1, {"it has expired": 1})
+
+
+@pytest.mark.parametrize(
+    "wild",
+    [
+        {"version": 10**30},
+        {"version": 1e30},
+        {"strength": 10**400},
+        {"createdAt": 10**400},
+        {"id": "\ud800"},
+        {"parentId": "\ud800"},
+        {"dshloop": {"created_at": 10**400, "repeats": 1e40}},
+    ],
+    ids=str,
+)
+def test_a_row_beyond_what_a_store_holds_harms_no_other(
+    store: SqliteStore,  # noqa: F811
+    wild: dict[str, Any],
+) -> None:
+    good = {"id": "mem_good", "content": "the good one"}
+    text = json.dumps({"memories": [{"id": "mem_wild", "content": "the wild one"} | wild, good]})
+    items = sources.stream_records(
+        io.BytesIO(text.encode()), "agentmemory", Report(), project="p", at=5.0
+    )
+    report = carried(store, items)
+    assert store.get("mem_good").content == "the good one"
+    assert report.total("added") + report.lost.total() == 2
+
+
+@pytest.mark.parametrize(
+    "wild",
+    [{"version": 10**30}, {"repeats": -1}, {"created_at": 10**400}, {"id": "\ud800"}],
+    ids=str,
+)
+def test_a_line_beyond_what_a_store_holds_is_told(
+    store: SqliteStore,  # noqa: F811
+    wild: dict[str, Any],
+) -> None:
+    line = json.loads(record_line(memory(1))) | wild
+    text = f"{header_line()}\n{json.dumps(line)}\n{record_line(memory(2))}\n"
+    items = sources.stream_records(
+        io.BytesIO(text.encode()), "dshloop", Report(), project="p", at=5.0
+    )
+    report = carried(store, items)
+    assert (report.total("added"), report.lost.total()) == (1, 1)
