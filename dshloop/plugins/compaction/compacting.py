@@ -19,7 +19,7 @@ from dshloop.llm.messages import (
     text_block,
     user_message,
 )
-from dshloop.plugins.compaction.history import as_text, cut_of, estimate
+from dshloop.plugins.compaction.history import as_text, cut_of, estimate, route_of
 from dshloop.transcripts.vocabulary import Event
 
 SOURCE: Mapping[str, str] = {"kind": "plugin", "plugin": "dshloop/compaction"}
@@ -156,13 +156,6 @@ def wrapped(summary: str) -> str:
     """Label a summary; it can't close its label."""
     inner = summary.strip().replace(f"</{TAG}", f"<\\/{TAG}")
     return f"<{TAG}>\n{_BEFORE}\n\n{inner}\n</{TAG}>"
-
-
-def route_of(agent: Agent) -> tuple[str | None, str | None]:
-    """Say which provider and model a session asks: its agent's, else those of the last request."""
-    last = agent.latest.get("request/context", {})
-    options = agent.options
-    return options.provider or last.get("provider"), options.model or last.get("model")
 
 
 async def _answer(adapter: ModelAdapter, request: ModelRequest, signal: AbortSignal) -> Assembly:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshloop.llm.messages import plain_text
 from dshloop.transcripts.vocabulary import Event
+
+if TYPE_CHECKING:
+    from dshloop.host.agent import Agent
 
 CHARACTERS = 3
 """Characters a token is counted as where nobody says how many there were."""
 
 _COUNTS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
 _LONGEST_RESULT = 4000
+
+
+def route_of(agent: Agent) -> tuple[str | None, str | None]:
+    """Say which provider and model a session asks: its agent's, else those of the last request."""
+    last = agent.latest.get("request/context", {})
+    options = agent.options
+    return options.provider or last.get("provider"), options.model or last.get("model")
 
 
 def tokens_of(nodes: Sequence[Event], header: Mapping[str, Any] | None = None) -> int:

@@ -151,7 +151,7 @@ class Compactions:
         """Give the tokens that an agent's model takes, None where nobody knows."""
         if self._config.context_window is not None:
             return self._config.context_window
-        from dshloop.plugins.compaction.compacting import route_of
+        from dshloop.plugins.compaction.history import route_of
 
         source = self._host.service(PROVIDERS)
         provider, model = route_of(agent)
