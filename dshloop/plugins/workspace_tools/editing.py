@@ -11,25 +11,9 @@ from dshloop.files import require_file, shown, why
 from dshloop.host.tools import ToolFailure
 from dshloop.plugins.workspace_tools.workspace import Place, Workspace
 
-NAME = "edit"
-DESCRIPTION = (
-    "Change a file of the workspace: put `new` in the place of `old`, which must stand in it "
-    "exactly once, blanks and line ends included. Without `old` a new file is made."
-)
 LARGEST = 8 * 1024 * 1024
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-
-PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "path": {"type": "string", "description": "The file, from the workspace's root."},
-        "old": {"type": "string", "minLength": 1, "description": "What goes; once in the file."},
-        "new": {"type": "string", "description": "What comes in its place, or the new file."},
-    },
-    "required": ["path", "new"],
-    "additionalProperties": False,
-}
 
 
 def edit(workspace: Workspace, path: str, new: str, old: str | None = None) -> str:

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import os
 from itertools import islice
-from typing import Any
 
 from dshloop.files import shown
 from dshloop.plugins.workspace_tools.walking import Found, rules_above, walk
 from dshloop.plugins.workspace_tools.workspace import Workspace
 
-NAME = "list"
-DESCRIPTION = (
-    "List a folder of the workspace, without what git ignores: a line each, folders with a "
-    "slash, files with their size in bytes."
-)
 MOST = 500
-
-PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "path": {"type": "string", "description": "The folder, from the root; the root itself."},
-        "depth": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 8,
-            "description": "How many folders deep (1).",
-        },
-    },
-    "additionalProperties": False,
-}
 
 
 def list_folder(workspace: Workspace, path: str = ".", depth: int = 1) -> str:

@@ -5,38 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from dshloop.files import shown
 from dshloop.host.tools import ToolFailure
+from dshloop.plugins.workspace_tools.offered import MOST_LINES
 from dshloop.plugins.workspace_tools.workspace import Workspace
 
-NAME = "read"
-DESCRIPTION = (
-    "Read a text file of the workspace. Lines are numbered; a long file comes in pages: "
-    "go on with the offset that is named at the end."
-)
 MOST_BYTES = 64 * 1024 * 1024
-MOST_LINES = 2000
 MOST_CHARACTERS = 50_000
 LONGEST_LINE = 2000
 _LOOKED_AT = 8192
-
-PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "path": {"type": "string", "description": "The file, from the workspace's root."},
-        "offset": {"type": "integer", "minimum": 1, "description": "The first line to give (1)."},
-        "limit": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": MOST_LINES,
-            "description": f"How many lines to give ({MOST_LINES}).",
-        },
-    },
-    "required": ["path"],
-    "additionalProperties": False,
-}
 
 
 def read(workspace: Workspace, path: str, offset: int = 1, limit: int = MOST_LINES) -> str:

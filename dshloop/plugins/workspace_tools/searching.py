@@ -13,27 +13,9 @@ from dshloop.host.tools import ToolFailure
 from dshloop.plugins.workspace_tools.process import Limits, run
 from dshloop.plugins.workspace_tools.workspace import Workspace
 
-NAME = "search"
-DESCRIPTION = (
-    "Search the files of the workspace for a plain text, or a Python regular expression, line "
-    "by line. What git ignores, binary files and those above 8 MB are left out."
-)
 MOST = 200
 MOST_BYTES = 60_000
 SECONDS = 20.0
-
-PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "query": {"type": "string", "minLength": 1, "description": "What a line has to hold."},
-        "regex": {"type": "boolean", "description": "The query is a regular expression."},
-        "ignore_case": {"type": "boolean"},
-        "path": {"type": "string", "description": "A folder or file, from the root."},
-        "glob": {"type": "string", "description": "Names of files, such as *.py."},
-    },
-    "required": ["query"],
-    "additionalProperties": False,
-}
 
 
 async def search(

@@ -6,39 +6,17 @@ import re
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from dshloop.files import why
 from dshloop.host.abort import AbortSignal
 from dshloop.host.tools import ToolFailure
+from dshloop.plugins.workspace_tools.offered import SECONDS
 from dshloop.plugins.workspace_tools.process import Exit, Limits, run
 from dshloop.plugins.workspace_tools.workspace import Workspace
 from dshloop.redact import is_telling
 
-NAME = "shell"
-SECONDS = 120
-MOST_SECONDS = 600
-DESCRIPTION = (
-    "Run a command with /bin/sh in the workspace and give its output and exit code. It is not "
-    "confined: it can do all that the user can, outside of the workspace too. It has no input; "
-    "what it leaves running is ended with it. Variables that hold keys are taken out."
-)
 HEAD, TAIL = 20_000, 10_000
 
-PARAMETERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "command": {"type": "string", "minLength": 1},
-        "seconds": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": MOST_SECONDS,
-            "description": f"How long it may take ({SECONDS}).",
-        },
-    },
-    "required": ["command"],
-    "additionalProperties": False,
-}
 _KEY = re.compile(r"(?i)(?:^|_)(?:API_?)?KEY(?:$|_)|_AUTH(?:$|_)|^AUTHORIZATION$")
 
 
