@@ -15,8 +15,8 @@ from dshloop.errors import ExitCode, StoreReadOnlyError, UsageError
 from dshloop.result import Result
 
 if TYPE_CHECKING:
+    from dshloop.memory.sqlite.care.salvage import Salvaged
     from dshloop.memory.sqlite.database import Database
-    from dshloop.memory.sqlite.salvage import Salvaged
 
 app = module_app()
 
@@ -39,8 +39,8 @@ def check(
     """
     if salvage is not None:
         return _salvage(ctx, salvage)
-    from dshloop.memory.sqlite.check import check as look
-    from dshloop.memory.sqlite.check import lines
+    from dshloop.memory.sqlite.care.check import check as look
+    from dshloop.memory.sqlite.care.check import lines
 
     with _database(ctx) as database, invocation(ctx).progress("Checking the memory database …"):
         found = look(database, verify="readonly" not in given(ctx))
@@ -60,7 +60,7 @@ def reindex(
     It can be broken off and goes on where it was. recall has the old index until the new one is
     whole.
     """
-    from dshloop.memory.sqlite.reindex import reindex as make
+    from dshloop.memory.sqlite.care.reindex import reindex as make
 
     run, done, made = invocation(ctx), 0, 0
     with _database(ctx) as database, run.progress("Making the index anew …"):
@@ -92,8 +92,8 @@ def backup(
     Others can read and write meanwhile. --restore puts such a copy, or what check --salvage made,
     in the store's place; what was there is kept beside it as memory.db.before-restore.
     """
-    from dshloop.memory.sqlite.backup import backup as copy
-    from dshloop.memory.sqlite.backup import restore as bring_back
+    from dshloop.memory.sqlite.care.backup import backup as copy
+    from dshloop.memory.sqlite.care.backup import restore as bring_back
 
     if restore and "readonly" in given(ctx):
         raise StoreReadOnlyError("--restore and --readonly exclude each other")
@@ -111,7 +111,7 @@ def backup(
 
 
 def _salvage(ctx: typer.Context, file: str) -> Result[dict[str, Any]]:
-    from dshloop.memory.sqlite.salvage import salvage
+    from dshloop.memory.sqlite.care.salvage import salvage
 
     target = _file(ctx, file)
     with _database(ctx) as database, invocation(ctx).progress("Reading what is whole …"):

@@ -11,7 +11,7 @@ from dshloop.errors import MemoryEmptyError
 from dshloop.memory.entries import Entry, Memory, Session
 from dshloop.memory.sqlite import lookup
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.meaning import Meaning
+from dshloop.memory.sqlite.meaning.model import Meaning
 from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, Record, Stats
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SqliteReader:
     ) -> Sequence[Hit]:
         if not query.strip():
             raise MemoryEmptyError("there is nothing to look for: the question is blank")
-        from dshloop.memory.sqlite import search
+        from dshloop.memory.sqlite.recall import search
 
         now = self._clock()
         question = self._meaning.question(query, semantic)

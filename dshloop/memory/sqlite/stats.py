@@ -16,7 +16,7 @@ def stats_of(connection: sqlite3.Connection | None, name: str, path: Path, now: 
     where = str(path)
     if connection is None:
         return Stats(name, where, bytes=0)
-    from dshloop.memory.sqlite import vectors
+    from dshloop.memory.sqlite.meaning import vectors
 
     projects: Counter[str] = Counter()
     types: Counter[str] = Counter()

@@ -31,7 +31,7 @@ from dshloop.memory.sqlite import (
 )
 from dshloop.memory.sqlite import remember as remember_
 from dshloop.memory.sqlite.history import edited, newest_of
-from dshloop.memory.sqlite.meaning import Filled, Written
+from dshloop.memory.sqlite.meaning.model import Filled, Written
 from dshloop.memory.sqlite.operation import Operation, begin, finish
 from dshloop.memory.sqlite.reader import SqliteReader
 from dshloop.memory.sqlite.remember import Newcomer, Rarity

@@ -6,9 +6,9 @@ import sqlite3
 from pathlib import Path
 
 from dshloop.memory.entries import NewMemory, NewObservation, NewSession
-from dshloop.memory.sqlite.check import check
+from dshloop.memory.sqlite.care.check import check
+from dshloop.memory.sqlite.care.findings import Checked
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.findings import Checked
 from dshloop.memory.sqlite.store import SqliteStore
 
 

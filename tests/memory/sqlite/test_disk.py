@@ -32,7 +32,7 @@ import json, resource, sys
 from pathlib import Path
 from dshloop.errors import DshloopError
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite import backup, reindex, salvage
+from dshloop.memory.sqlite.care import backup, reindex, salvage
 from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.sqlite.database import Database
 

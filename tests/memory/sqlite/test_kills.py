@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
+from dshloop.memory.sqlite.care.reindex import reindex
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.reindex import reindex
 from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import looked_at
 
@@ -93,7 +93,7 @@ while True:
 REINDEX = """
 import sys
 from pathlib import Path
-from dshloop.memory.sqlite import reindex
+from dshloop.memory.sqlite.care import reindex
 from dshloop.memory.sqlite.database import Database
 
 reindex.AT_ONCE = 20

@@ -24,10 +24,10 @@ import json, sys, time
 from pathlib import Path
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.sqlite.backup import backup
-from dshloop.memory.sqlite.check import check
+from dshloop.memory.sqlite.care.backup import backup
+from dshloop.memory.sqlite.care.check import check
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.reindex import reindex
+from dshloop.memory.sqlite.care.reindex import reindex
 from dshloop.memory.store import Filters
 
 path, verb, rows = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

@@ -8,13 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from dshloop.memory.sqlite.candidates import beside, candidates, lines
-from dshloop.memory.sqlite.folding import folded
-from dshloop.memory.sqlite.fusion import NEAREST, Near
 from dshloop.memory.sqlite.lookup import load
-from dshloop.memory.sqlite.rank import Beside, Ranked, Ranking
-from dshloop.memory.sqlite.reasons import reasons
-from dshloop.memory.sqlite.terms import weighed
+from dshloop.memory.sqlite.meaning.fusion import NEAREST, Near
+from dshloop.memory.sqlite.recall.candidates import beside, candidates, lines
+from dshloop.memory.sqlite.recall.folding import folded
+from dshloop.memory.sqlite.recall.rank import Beside, Ranked, Ranking
+from dshloop.memory.sqlite.recall.reasons import reasons
+from dshloop.memory.sqlite.recall.terms import weighed
 from dshloop.memory.store import Filters, Hit, Why
 from dshloop.memory.synonyms import synonyms as known
 from dshloop.text import question

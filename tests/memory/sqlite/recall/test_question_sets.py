@@ -13,7 +13,7 @@ import pytest
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite.store import SqliteStore
 
-SETS = Path(__file__).parents[2] / "data" / "memory"
+SETS = Path(__file__).parents[3] / "data" / "memory"
 HOUR = 3_600.0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.errors import DshloopError, OutputExistsError, StoreCorruptError
-from dshloop.memory.sqlite.salvage import _TABLES, salvage
+from dshloop.memory.sqlite.care.salvage import _TABLES, salvage
 from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import change, filled, looked_at, overwrite, page_of
 from tests.memory.sqlite.test_migration_kills import old_database

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dshloop.memory.entries import Memory
+from dshloop.memory.sqlite.care.findings import Checked, Found
 from dshloop.memory.sqlite.connect import may_write
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.findings import Checked, Found
 from dshloop.memory.sqlite.index import FIELDS, index_of, length
 from dshloop.memory.sqlite.rows import COLUMNS, digest_of, entry_of
 
@@ -170,7 +170,7 @@ def _verify_index(database: Database, found: Found) -> None:
 
 def lines(checked: Checked) -> Iterator[str]:
     """Tell people what was found."""
-    from dshloop.memory.sqlite.findings import KINDS
+    from dshloop.memory.sqlite.care.findings import KINDS
 
     for finding in checked.findings:
         kind = KINDS[finding.code]

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.errors import DshloopError, EmbeddingInvalidError, SemanticUnavailableError
-from dshloop.memory.sqlite import vectors
 from dshloop.memory.sqlite.database import Database
+from dshloop.memory.sqlite.meaning import vectors
 from dshloop.memory.store import Filters
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder, Vector
     from dshloop.memory.entries import Entry
-    from dshloop.memory.sqlite.fusion import Near
-    from dshloop.memory.sqlite.nearness import VectorIndex
-    from dshloop.memory.sqlite.vectors import Embedded
+    from dshloop.memory.sqlite.meaning.fusion import Near
+    from dshloop.memory.sqlite.meaning.nearness import VectorIndex
+    from dshloop.memory.sqlite.meaning.vectors import Embedded
 
 FILL = "dshloop memory reindex --semantic"
 _BATCH = 64
@@ -113,7 +113,7 @@ class Meaning:
         if question is None:
             return None
         if self._index is None:
-            from dshloop.memory.sqlite.nearness import VectorIndex
+            from dshloop.memory.sqlite.meaning.nearness import VectorIndex
 
             self._index = VectorIndex(self._model().name)
         self._index.refresh(connection)

@@ -15,8 +15,8 @@ from typing import Any
 
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.index import FIELDS, quoted
-from dshloop.memory.sqlite.lines import Corpus, Line, Term
-from dshloop.memory.sqlite.rank import Beside
+from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term
+from dshloop.memory.sqlite.recall.rank import Beside
 from dshloop.memory.store import Filters
 
 # A common word makes the index read a large part of the store and tells little.

@@ -8,9 +8,9 @@ import pytest
 
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite.connect import connect
-from dshloop.memory.sqlite.lines import Term
+from dshloop.memory.sqlite.recall.lines import Term
+from dshloop.memory.sqlite.recall.terms import weighed
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.sqlite.terms import weighed
 from dshloop.memory.synonyms import synonyms
 from dshloop.text import question
 

@@ -10,8 +10,8 @@ import pytest
 
 from dshloop.errors import EmbeddingInvalidError, PeerDownError, SemanticUnavailableError
 from dshloop.memory.entries import NewMemory, NewObservation
-from dshloop.memory.sqlite import vectors
-from dshloop.memory.sqlite.meaning import FILL, Meaning
+from dshloop.memory.sqlite.meaning import vectors
+from dshloop.memory.sqlite.meaning.model import FILL, Meaning
 from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import Filters
 from tests.memory.embedding.stand_in import StandIn
@@ -19,7 +19,7 @@ from tests.memory.questions import FACTS, NONSENSE
 
 pytest.importorskip("numpy", reason="the extra semantic (numpy) is not installed")
 
-from dshloop.memory.sqlite.nearness import VectorIndex
+from dshloop.memory.sqlite.meaning.nearness import VectorIndex
 
 TEXTS = (
     "We deploy on Fridays",
@@ -168,7 +168,7 @@ def test_a_repeat_keeps_one_vector(opened: Opened) -> None:
 def test_missing_vectors_are_made_in_batches_that_stay(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dshloop.memory.sqlite.meaning._BATCH", 2)
+    monkeypatch.setattr("dshloop.memory.sqlite.meaning.model._BATCH", 2)
     plain = opened.open(semantic=False)
     fill(plain)
     steps = plain.embed_missing()
@@ -235,7 +235,7 @@ def test_filters_hold_for_what_is_near(opened: Opened) -> None:
 def test_a_filter_that_few_pass_is_looked_for_everywhere(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dshloop.memory.sqlite.nearness._CHOSEN", 1)
+    monkeypatch.setattr("dshloop.memory.sqlite.meaning.nearness._CHOSEN", 1)
     fill(opened.store)
     for number in range(30):
         opened.store.remember(NewMemory(f"kitten number {number}", project="q"))
@@ -296,7 +296,7 @@ def test_an_index_in_memory_follows_what_others_write(opened: Opened) -> None:
 def test_a_store_that_has_grown_is_centred_anew(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dshloop.memory.sqlite.nearness._CENTRE_HOLDS", 2)
+    monkeypatch.setattr("dshloop.memory.sqlite.meaning.nearness._CENTRE_HOLDS", 2)
     fill(opened.store)
     index = VectorIndex(opened.model.name)
     with opened.store._database.reading() as connection:

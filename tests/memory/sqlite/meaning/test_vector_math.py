@@ -7,8 +7,8 @@ np = pytest.importorskip("numpy", reason="the extra semantic (numpy) is not inst
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from dshloop.memory.sqlite import vector_math as math  # noqa: E402
-from dshloop.memory.sqlite.vectors import blobs_of, packed, unpacked  # noqa: E402
+from dshloop.memory.sqlite.meaning import vector_math as math  # noqa: E402
+from dshloop.memory.sqlite.meaning.vectors import blobs_of, packed, unpacked  # noqa: E402
 
 sizes = st.sampled_from([1, 7, 8, 63, 64, 65, 384])
 seeds = st.integers(0, 1000)

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
-from dshloop.memory.sqlite.dates import named
-from dshloop.memory.sqlite.lines import Corpus, Term, padded
+from dshloop.memory.sqlite.recall.dates import named
+from dshloop.memory.sqlite.recall.lines import Corpus, Term, padded
 from dshloop.memory.synonyms import Synonyms
 from dshloop.text import Word
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from dshloop.errors import StoreCorruptError, UnreadableFileError
 from dshloop.files import shown
-from dshloop.memory.sqlite.backup import new_database, require_free
+from dshloop.memory.sqlite.care.backup import new_database, require_free
+from dshloop.memory.sqlite.care.reindex import reindex
 from dshloop.memory.sqlite.connect import connect, explained, open_for_writing, transaction
 from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.migrate import copy_of, migrate, run, version_of
-from dshloop.memory.sqlite.reindex import reindex
 from dshloop.memory.sqlite.rows import COLUMNS, entry_of
 from dshloop.memory.sqlite.stats import log_of
 

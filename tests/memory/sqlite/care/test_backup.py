@@ -21,7 +21,7 @@ from dshloop.errors import (
     UnreadableFileError,
 )
 from dshloop.memory.entries import NewMemory
-from dshloop.memory.sqlite.backup import Copied, backup, restore
+from dshloop.memory.sqlite.care.backup import Copied, backup, restore
 from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import filled, looked_at, overwrite, page_of
@@ -202,7 +202,7 @@ def test_a_copy_takes_the_place_of_a_damaged_database(path: Path, target: Path) 
 RESTORE = """
 import sys
 from pathlib import Path
-from dshloop.memory.sqlite.backup import restore
+from dshloop.memory.sqlite.care.backup import restore
 from dshloop.memory.sqlite.database import Database
 print("ready", flush=True)
 restore(Database(Path(sys.argv[1])), Path(sys.argv[2]))

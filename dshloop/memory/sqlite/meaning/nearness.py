@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dshloop.memory.sqlite import vector_math as math
 from dshloop.memory.sqlite.filters import where
-from dshloop.memory.sqlite.fusion import Nearness, by_chance
-from dshloop.memory.sqlite.rows import Stored
-from dshloop.memory.sqlite.vector_math import Floats, Rows, Signs
-from dshloop.memory.sqlite.vectors import (
+from dshloop.memory.sqlite.meaning import vector_math as math
+from dshloop.memory.sqlite.meaning.fusion import Nearness, by_chance
+from dshloop.memory.sqlite.meaning.vector_math import Floats, Rows, Signs
+from dshloop.memory.sqlite.meaning.vectors import (
     NONSENSE,
     Model,
     blobs_of,
@@ -31,6 +30,7 @@ from dshloop.memory.sqlite.vectors import (
     model_of,
     unpacked,
 )
+from dshloop.memory.sqlite.rows import Stored
 from dshloop.memory.store import Filters
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dshloop.memory.sqlite.care.reindex import reindex
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.reindex import reindex
 from tests.memory.sqlite.damaged import change, codes, filled, looked_at, overwrite, page_of
 
 DAMAGE = {

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import NewMemory
+from dshloop.memory.sqlite.care.reindex import Reindexed, reindex
 from dshloop.memory.sqlite.database import Database
-from dshloop.memory.sqlite.reindex import Reindexed, reindex
 from dshloop.memory.sqlite.store import SqliteStore
 from tests.memory.sqlite.damaged import change, codes, filled, looked_at
 
 RUN = """
 import sys
 from pathlib import Path
-from dshloop.memory.sqlite import reindex
+from dshloop.memory.sqlite.care import reindex
 from dshloop.memory.sqlite.database import Database
 reindex.AT_ONCE = 5
 for done in reindex.reindex(Database(Path(sys.argv[1]))):

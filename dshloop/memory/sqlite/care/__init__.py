@@ -1,0 +1,1 @@
+"""Looking after the database file: compare, rebuild, copy, rescue."""

@@ -1,0 +1,1 @@
+"""Finding what answers a question: candidates from the index, ranked in Python."""
