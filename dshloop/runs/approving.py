@@ -12,7 +12,7 @@ from dshloop.host.tools import Execution
 from dshloop.terminal import one_line
 
 Ask = Callable[[str], bool]
-_LONGEST = 300  # characters of a call's arguments in the question
+_LONGEST = 4000  # characters of a call's arguments in the question; nobody allows what is hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,9 @@ class PersonAsked:
 def _text(execution: Execution, reason: str | None) -> str:
     arguments = one_line(execution.raw_arguments)
     if len(arguments) > _LONGEST:
-        arguments = f"{arguments[:_LONGEST]}…"
+        out = len(arguments) - _LONGEST
+        half = _LONGEST // 2
+        arguments = f"{arguments[:half]} … [{out} MORE CHARACTERS] … {arguments[-half:]}"
     why = f" ({one_line(reason)})" if reason and reason != execution.name else ""
     return f"Allow {one_line(execution.name)} {arguments}{why}?"
 

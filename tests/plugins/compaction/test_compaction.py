@@ -130,7 +130,7 @@ def test_a_failing_summary_leaves_the_history_as_it_was(
 ) -> None:
     from tests.peers.fake_llm import State
 
-    answer = State.answer
+    answer: Any = State.answer
 
     def failing(self: Any, path: str, headers: Any, body: Any) -> Any:
         n, items = answer(self, path, headers, body)

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -113,8 +114,8 @@ def test_what_is_no_file_is_refused_at_once(root: Path) -> None:
         listening.bind(str(root / "socket"))
     workspace = Workspace(root)
     for path in ("pipe", "socket", "sub", ".", "", "loop"):
-        assert code_of(lambda path=path: read(workspace, path)) == "NOT_READABLE"
-        assert code_of(lambda path=path: edit(workspace, path, "x", "y")) in (
+        assert code_of(partial(read, workspace, path)) == "NOT_READABLE"
+        assert code_of(partial(edit, workspace, path, "x", "y")) in (
             "WRITE_FAILED", "NOT_READABLE", "NOT_A_FILE",
         )  # fmt: skip
     assert code_of(lambda: read(workspace, "nothing")) == "NOT_FOUND"
@@ -133,7 +134,7 @@ def test_gits_own_files_are_never_edited(root: Path) -> None:
     (root / "to-git").symlink_to(".git")
     workspace = Workspace(root)
     for path in (".git/hooks/pre-commit", "to-git/config", "sub/.GIT/config", ".git"):
-        assert code_of(lambda path=path: edit(workspace, path, "x")) in ("PROTECTED", "NOT_A_FILE")
+        assert code_of(partial(edit, workspace, path, "x")) in ("PROTECTED", "NOT_A_FILE")
     assert not (root / ".git" / "hooks" / "pre-commit").exists()
 
 
