@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 Item = tuple[str, str]
 
 LOOPS: Sequence[Item] = (("standard", "built-in"),)
-DRIVERS: Sequence[Item] = (("default", "built-in"), ("fake-driver", "built-in"))
+DRIVERS: Sequence[Item] = tuple(
+    (name, "built-in") for name in ("default", "fake-driver", "dsh", "acp")
+)
 
 
 def loop_ids(ctx: Any, args: list[str], incomplete: str) -> list[Item]:

@@ -121,8 +121,8 @@ def test_what_packages_offer_is_completed_everywhere(
         assert complete(*words, "th") == ["theirs"]
     assert complete("loop", "route", "code", "theirs+e") == ["theirs+engine"]
     for words in (["driver", "use"], ["driver", "show"], ["loop", "explain", "--driver"]):
-        assert complete(*words, "") == ["engine", "default", "fake-driver"]
-    names = ["fake-driver", "fake", "default", "headless", "ping"]
+        assert complete(*words, "") == ["engine", "default", "fake-driver", "dsh", "acp"]
+    names = ["fake-driver", "fake", "default", "headless", "ping", "dsh", "acp"]
     assert complete("session", "run", "--driver", "") == ["engine", *names]
 
 
@@ -169,7 +169,7 @@ def test_fish_offers_files_only_where_nothing_else_fits(tmp_path: Path) -> None:
     (tmp_path / "a-file.yml").touch()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line, offered in (
-        ("dshloop driver use ", ["default", "fake-driver"]),
+        ("dshloop driver use ", ["acp", "default", "dsh", "fake-driver"]),
         ("dshloop loop register x --from a-", ["a-file.yml"]),
     ):
         ran = subprocess.run(

@@ -132,7 +132,7 @@ def test_a_question_is_no_silence(stage: Stage) -> None:
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("word", ["cancel", "deaf"])
+@pytest.mark.parametrize("word", ["cancel", pytest.param("deaf", marks=pytest.mark.slow)])
 def test_a_cancelled_turn_keeps_the_text_so_far(stage: Stage, word: str) -> None:
     async def scene() -> None:
         stage.plan(word, "answer")
