@@ -1,4 +1,4 @@
-"""agentmemory's export as a file: written and read in pieces (agentmemory 3.7).
+"""agentmemory's export read in pieces (agentmemory 3.7).
 
 Also read are what its daemon answers to GET /memories, and a request to its import.
 """
@@ -7,38 +7,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from dshloop.errors import ImportInvalidError
-from dshloop.json_text import json_text
-from dshloop.memory.entries import Memory, Observation, Session
 from dshloop.memory.interchange import fields
 from dshloop.memory.interchange.agentmemory_shape import (
+    LESSON,
     SESSION_KEYS,
     memory_of,
-    memory_row,
     observation_of,
-    observation_row,
     session_of,
-    session_row,
 )
 from dshloop.memory.interchange.fields import RowError
 from dshloop.memory.interchange.pieces import BrokenError, Piece, pieces
 from dshloop.memory.interchange.report import Item, Report
-from dshloop.memory.store import Document, Filters, Record
-from dshloop.times import iso_time
+from dshloop.memory.store import Document
 
 NAME = "agentmemory"
-VERSION = "0.9.29"
-"""The version whose shape is written."""
-
-LIMITS = {"sessions": 10_000, "memories": 50_000, "observations": 500_000}
-"""So many its import takes; of observations no more than 5,000 a session."""
-Rows = Callable[[Filters | None], Iterator[Record]]
-LESSON = "lesson"
-"""What lessons are called as documents (memory/server keeps them so)."""
-_IN_A_SESSION = 5_000
 _KEYS = ("sessions", "observations", "memories")
 _KNOWN = {
     *_KEYS,
@@ -53,135 +39,39 @@ _KNOWN = {
 }
 
 
-# --- writing -----------------------------------------------------------------------------------
-
-
-def write(rows: Rows, where: Filters | None, report: Report, now: float) -> Iterator[bytes]:
-    """Give the text of an export, one row a line; sessions and their observations in order."""
-    head = {"version": VERSION, "exportedAt": iso_time(now)}
-    yield f"{json_text(head)[:-1]},\n".encode()
-    lessons: list[Any] = []
-    yield from _array("sessions", _sessions(rows, where, report, lessons))
-    yield b",\n"
-    yield from _observations(rows, where, report)
-    yield b",\n"
-    yield from _array("memories", _memories(rows, where, report))
-    yield b",\n"
-    yield from _array("summaries", _summaries(rows, where))
-    if lessons:
-        yield b",\n"
-        yield from _array("lessons", lessons)
-    yield b"}\n"
-    _warn(report)
-
-
-def _sessions(
-    rows: Rows, where: Filters | None, report: Report, lessons: list[Any]
-) -> Iterator[dict[str, Any]]:
-    """Give the sessions, and gather the lessons, which come with the same records."""
-    for record in rows(where):
-        if isinstance(record, Session):
-            report.outcomes["exported", "session"] += 1
-            yield session_row(record, whole=True)
-        elif isinstance(record, Document) and record.of == LESSON:
-            report.outcomes["exported", "document"] += 1
-            lessons.append(record.value)
-        elif isinstance(record, Document):
-            report.lose(f"a {record.of} has no place in the shape of agentmemory", record.key)
-
-
-def _memories(rows: Rows, where: Filters | None, report: Report) -> Iterator[dict[str, Any]]:
-    for record in _entries(rows, where):
-        if isinstance(record, Memory):
-            report.outcomes["exported", "memory"] += 1
-            yield memory_row(record, whole=True)
-
-
-def _observations(rows: Rows, where: Filters | None, report: Report) -> Iterator[bytes]:
-    """Give the observations of each session under its id, in the order of the sessions.
-
-    One pass over all of them for one session would be slow, one pass holding them all is large:
-    sessions are asked for one by one.
-    """
-    yield b'"observations":{'
-    if "observation" not in (where or Filters()).kinds:
-        yield b"}"
-        return
-    for number, session in enumerate(_ids(rows, where)):
-        asked = (where or Filters())._replace(session=session, kinds=("observation",))
-        found = [
-            observation_row(record, whole=True)
-            for record in rows(asked)
-            if isinstance(record, Observation)
-        ]
-        report.outcomes["exported", "observation"] += len(found)
-        if len(found) > _IN_A_SESSION:
-            report.lose(f"agentmemory takes {_IN_A_SESSION} observations of a session", session)
-        yield b",\n" if number else b"\n"
-        yield f"{json_text(session)}:[".encode()
-        yield ",\n".join(map(json_text, found)).encode() + b"]"
-    yield b"}"
-
-
-def _ids(rows: Rows, where: Filters | None) -> Iterator[str]:
-    return iter([record.id for record in rows(where) if isinstance(record, Session)])
-
-
-def _summaries(rows: Rows, where: Filters | None) -> Iterator[dict[str, Any]]:
-    for record in rows(where):
-        if not isinstance(record, Session):
-            return
-        if isinstance(record.summary, Mapping):
-            named = {"sessionId": record.id, "project": record.project}
-            yield {**named, "createdAt": iso_time(record.updated_at), **record.summary}
-
-
-def _entries(rows: Rows, where: Filters | None) -> Iterator[Record]:
-    kinds = (where or Filters()).kinds
-    if "memory" in kinds:
-        yield from rows((where or Filters())._replace(kinds=("memory",)))
-
-
-def _array(key: str, rows: Iterable[Any]) -> Iterator[bytes]:
-    yield f'"{key}":['.encode()
-    for number, row in enumerate(rows):
-        yield (",\n" if number else "\n").encode() + json_text(row).encode()
-    yield b"]"
-
-
-def _warn(report: Report) -> None:
-    kinds = {"sessions": "session", "memories": "memory", "observations": "observation"}
-    for name, kind in kinds.items():
-        count = report.outcomes["exported", kind]
-        if count > LIMITS[name]:
-            report.notes.append(
-                f"agentmemory imports at most {LIMITS[name]} {name} at once, and these are {count}"
-            )
-
-
-# --- reading -----------------------------------------------------------------------------------
-
-
 def read(file: BinaryIO, report: Report) -> Iterator[Item]:
     """Give the records of an export: sessions, then observations, memories and lessons.
 
     The file is gone through once for each, since its keys may come in any order. Raises
     IMPORT_INVALID for what is no export.
     """
+    yield from _read(lambda told: _pieces(file, told), report)
+
+
+def read_value(export: Mapping[str, Any], report: Report, now: float) -> Iterator[Item]:
+    """Give the records of an export that was read as a whole; ``now`` as in `memory_of`."""
+    yield from _read(lambda _told: _parts(export), report, now)
+
+
+def _read(
+    passes: Callable[[Report | None], Iterator[Piece]], report: Report, now: float | None = None
+) -> Iterator[Item]:
     seen = _Seen(report)
-    for piece in _pieces(file, report):
+    for piece in passes(report):
         seen.note(piece)
     seen.check()
-    now = seen.exported_at
+    now = seen.exported_at if now is None else now
     for key, items in (
         ("sessions", seen.session),
         ("observations", seen.observations),
         ("memories", seen.memory),
         ("lessons", seen.lesson),
     ):
-        for piece in _pieces(file, None):
+        for piece in passes(None):
             if piece.key == key:
                 yield from items(piece, now)
+        if key == "sessions":
+            yield from seen.unnamed(now)
 
 
 class _Seen:
@@ -192,6 +82,7 @@ class _Seen:
         self._keys: Counter[str] = Counter()
         self._summaries: dict[str, Mapping[str, Any]] = {}
         self._projects: dict[str, str] = {}
+        self._begun: dict[str, Any] = {}
         self._answer: dict[str, Any] = {}
 
     def note(self, piece: Piece) -> None:
@@ -206,6 +97,10 @@ class _Seen:
             self._projects[fields.text(value, "id")] = fields.text(value, "project")
             for name in value.keys() - SESSION_KEYS - {"dshloop"}:
                 self._report.lose(f"sessions have no {name} here", fields.text(value, "id"))
+        elif piece.key == "observations" and isinstance(piece.value, list):
+            first = next((row for row in piece.value if isinstance(row, Mapping)), None)
+            if first is not None:
+                self._begun[str(piece.at)] = first.get("timestamp")
         elif piece.key not in _KNOWN and piece.value not in (None, [], {}):
             self._report.lose(f"{piece.key} have no place here", str(piece.at))
 
@@ -236,6 +131,17 @@ class _Seen:
                 row = {**row, "summary": summary}
         yield _item(lambda: session_of(row, now), place)
 
+    def unnamed(self, now: float) -> Iterator[Item]:
+        """Make the sessions of observations and summaries that come without one."""
+        for id_ in dict.fromkeys([*self._begun, *self._summaries]):
+            if id_.strip() and id_ not in self._projects:
+                summary = self._summaries.get(id_)
+                project = "" if summary is None else fields.text(summary, "project")
+                self._projects[id_] = project
+                row = {"id": id_, "startedAt": self._begun.get(id_), "status": "completed"}
+                row |= {"project": project} | ({} if summary is None else {"summary": summary})
+                yield _item(lambda row=row: session_of(row, now), id_)
+
     def observations(self, piece: Piece, now: float) -> Iterator[Item]:
         """Make the observations of one session."""
         session = str(piece.at)
@@ -246,16 +152,26 @@ class _Seen:
         for number, row in enumerate(piece.value):
             named = {"sessionId": session, **row} if isinstance(row, Mapping) else row
             place = _place(row, f"observations[{session}][{number}]")
+            named = _with_origin(named)
             yield _item(lambda row=named: observation_of(row, project, now), place)
 
     def memory(self, piece: Piece, now: float) -> Iterator[Item]:
         """Make a memory."""
-        row = piece.value
+        row = _with_origin(piece.value)
         yield _item(lambda: memory_of(row, now), _place(row, f"memories[{piece.at}]"))
 
     def lesson(self, piece: Piece, now: float) -> Iterator[Item]:
         """Make the document of a lesson."""
         yield _item(lambda: _lesson(piece.value, now), _place(piece.value, f"lessons[{piece.at}]"))
+
+
+def _with_origin(row: Any) -> Any:
+    """Say of a row without an origin that it was imported."""
+    if not isinstance(row, Mapping) or "origin" in row:
+        return row
+    at = row.get("timestamp") or row.get("createdAt")
+    captured = {"capturedAt": at} if isinstance(at, str) else {}
+    return {**row, "origin": {"channel": "import", **captured}}
 
 
 def _lesson(row: Any, now: float) -> Document:
@@ -279,6 +195,11 @@ def _pieces(file: BinaryIO, report: Report | None) -> Iterator[Piece]:
     except BrokenError as error:
         if report is not None:
             report.lose(f"the file is damaged: {error}; what stands behind is missing", "end")
+
+
+def _parts(export: Mapping[str, Any]) -> Iterator[Piece]:
+    for key, value in export.items():
+        yield from _inner(Piece("exportData", key, value))
 
 
 def _inner(piece: Piece) -> Iterator[Piece]:

@@ -32,6 +32,9 @@ NARRATIVE_UNITS = 400
 KIND = "agentmemory"
 """The ``kind`` of the source of what came from a row."""
 
+LESSON = "lesson"
+"""What lessons are called as documents (memory/server keeps them so)."""
+
 CONFIDENCE = 0.3
 OURS = "dshloop"
 

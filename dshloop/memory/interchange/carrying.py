@@ -10,7 +10,15 @@ from dshloop.memory.entries import Memory, Observation, Session
 from dshloop.memory.interchange.paging import Paged, Source
 from dshloop.memory.interchange.report import Item, Report
 from dshloop.memory.interchange.untimed import Untimed
-from dshloop.memory.store import Document, Filters, MemoryReader, MemoryStore, Record, Transferable
+from dshloop.memory.store import (
+    Document,
+    Filters,
+    MemoryReader,
+    MemoryStore,
+    Put,
+    Record,
+    Transferable,
+)
 from dshloop.redact import redact
 
 Told = Callable[[int], None]
@@ -49,14 +57,32 @@ def carry(
 
     What has expired by ``now`` is left out.
     """
-    target = transferable(store)
-    records = _records(store, items, report, now, allow_secrets=allow_secrets)
-    putting = target.put(records, on_conflict=on_conflict, dry_run=dry_run)
-    for count, done in enumerate(putting, start=1):
-        report.put(done)
+    putting = put(
+        store, items, report,
+        on_conflict=on_conflict, dry_run=dry_run, allow_secrets=allow_secrets, now=now,
+    )  # fmt: skip
+    for count, _ in enumerate(putting, start=1):
         if told is not None and count % _TOLD_EVERY == 0:
             told(count)
     return report
+
+
+def put(
+    store: MemoryStore,
+    items: Iterable[Item],
+    report: Report,
+    *,
+    on_conflict: str,
+    dry_run: bool = False,
+    allow_secrets: bool = False,
+    now: float = 0.0,
+) -> Iterator[Put]:
+    """As `carry`; yield what came of each."""
+    target = transferable(store)
+    records = _records(store, items, report, now, allow_secrets=allow_secrets)
+    for done in target.put(records, on_conflict=on_conflict, dry_run=dry_run):
+        report.put(done)
+        yield done
 
 
 def migrate(

@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from dshloop.files import real_file, require_file, sync_folder, writing
-from dshloop.memory.interchange import agentmemory, jsonl, markdown, markdown_pages
+from dshloop.memory.interchange import (
+    agentmemory,
+    agentmemory_export,
+    jsonl,
+    markdown,
+    markdown_pages,
+)
 from dshloop.memory.interchange.carrying import cleaned, source_of
 from dshloop.memory.interchange.paging import Source
 from dshloop.memory.interchange.records import identity
@@ -31,7 +37,7 @@ def exported(
     """Give the bytes of an export; secrets are counted, and with ``redacted`` taken out."""
     source = _Watched(source_of(store), report, redacted=redacted)
     if format_ == agentmemory.NAME:
-        return agentmemory.write(source.rows, where, report, now)
+        return agentmemory_export.write(source.rows, where, report, now)
     return jsonl.write(source.rows(where), report)
 
 

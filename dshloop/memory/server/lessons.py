@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dshloop.memory.interchange.agentmemory_shape import LESSON
 from dshloop.memory.interchange.fields import iso_moment
 from dshloop.memory.server.calls import (
     Answer,
@@ -23,7 +24,6 @@ from dshloop.memory.store import DocumentStore, MemoryStore
 from dshloop.redact import redact
 from dshloop.text import question, words
 
-KIND = "lesson"
 CONFIDENCE, GAIN, DECAY = 0.5, 0.1, 0.05
 EPOCH = "1970-01-01T00:00:00.000Z"
 _DAY = 86400.0
@@ -61,7 +61,7 @@ def create(call: Call, store: MemoryStore) -> Answer:
     project = text_in(call.body, "project")
     if project is not None:
         lesson["project"] = project
-    documents.keep_document(KIND, id_, lesson)
+    documents.keep_document(LESSON, id_, lesson)
     return Answer(201, {"success": True, "action": "created", "lesson": lesson})
 
 
@@ -112,7 +112,7 @@ def delete(call: Call, store: MemoryStore) -> Answer:
     known = _known(documents, id_)
     if known is None:
         raise CallRefusedError(404, "lesson not found")
-    documents.drop_document(KIND, id_)
+    documents.drop_document(LESSON, id_)
     lesson = {**known, "deleted": True, "updatedAt": call.state.now()}
     return Answer(200, {"success": True, "lesson": lesson})
 
@@ -163,12 +163,12 @@ def lesson_id(content: str) -> str:
 
 def _every(store: MemoryStore) -> list[Lesson]:
     """Give all lessons; imported ones may lack what ours have."""
-    known = map(read, documents_of(store).documents(KIND).values())
+    known = map(read, documents_of(store).documents(LESSON).values())
     return [one for one in known if one is not None]
 
 
 def _known(documents: DocumentStore, id_: str) -> Lesson | None:
-    return read(documents.document(KIND, id_))
+    return read(documents.document(LESSON, id_))
 
 
 def _strengthened(call: Call, documents: DocumentStore, known: Lesson) -> Lesson:
@@ -180,7 +180,7 @@ def _strengthened(call: Call, documents: DocumentStore, known: Lesson) -> Lesson
         "lastReinforcedAt": now,
         "updatedAt": now,
     }
-    documents.keep_document(KIND, known["id"], lesson)
+    documents.keep_document(LESSON, known["id"], lesson)
     return lesson
 
 

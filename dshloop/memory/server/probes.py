@@ -7,8 +7,8 @@ import sys
 import time
 from typing import Any
 
+from dshloop.memory.interchange.agentmemory_export import VERSION
 from dshloop.memory.server.calls import Answer, Call
-from dshloop.memory.server.transfer import VERSION
 from dshloop.memory.store import MemoryStore
 
 SERVICE = "agentmemory"
