@@ -83,12 +83,10 @@ def test_four_turns_with_a_real_model(profile: Path, monkeypatch: pytest.MonkeyP
 def test_four_turns_with_a_model_server(
     profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with fake_model(tmp_path) as model:
+    with fake_model(tmp_path, [{"text": "aye"}]) as model:
         monkeypatch.setenv(KEY, "the-key-of-the-tests")
         monkeypatch.setenv(URL, model.url)
-        assert (
-            four_turns(profile, "large") == ["side"] * 4
-        )  # what it says to requests without tools
+        assert four_turns(profile, "large") == ["aye"] * 4
         asked = [str(request["body"]) for request in model.asked]
     assert ["one word" in body for body in asked] == [True, False, True, False]
     assert ["one number" in body for body in asked] == [False, True, False, True]
