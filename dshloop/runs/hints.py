@@ -10,7 +10,7 @@ from dshloop.loops.engine_row import FAKE_DRIVER
 if TYPE_CHECKING:
     from dshloop.loops.rows import DockRows
 
-ONLY_DSH = "only dsh itself runs it"
+ONLY_DSH = "only dsh itself runs it; --loop standard --driver dsh lets dsh run the turns"
 """Of a loop in JavaScript: the driver `dsh` runs turns of our loops, not dsh's own loops."""
 
 

@@ -95,7 +95,7 @@ def test_a_session_is_named_resumed_and_refused_when_taken() -> None:
     ("words", "code", "name"),
     [
         (["hello"], 3, "DRIVER_UNAVAILABLE"),
-        (["hello", "--driver", "dsh"], 3, "DRIVER_UNAVAILABLE"),
+        (["hello", "--driver", "dsh"], 5, "ENGINE_MISSING"),
         (["hello", "--resume", "nope"], 3, "SESSION_NOT_FOUND"),
         (["hello", "--resume", "last"], 3, "SESSION_NOT_FOUND"),
         (["hello", "--driver", "fake", "--session-id", "last"], 2, "SESSION_ID_INVALID"),

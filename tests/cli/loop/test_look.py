@@ -71,7 +71,7 @@ def test_a_loop_of_a_javascript_row_is_named(docked: Path) -> None:
     found = dshloop("loop", "explain", "--preset", "code", "--json").json
     assert found["conflict"]["code"] == "UNKNOWN_LOOP"
     assert "row pack (their-pack) registers it" in found["conflict"]["hint"]
-    assert "only dsh itself runs it" in found["conflict"]["hint"]
+    assert "--driver dsh" in found["conflict"]["hint"]
     ran = dshloop("session", "run", "hi", "--preset", "code", "--driver", "fake", "--json")
     assert (ran.code, ran.error["hint"]) == (3, found["conflict"]["hint"])
     asked = dshloop("loop", "explain", "--loop", "theirs", "--json").json
@@ -81,7 +81,7 @@ def test_a_loop_of_a_javascript_row_is_named(docked: Path) -> None:
     assert [one["code"] for one in ran.json] == ["FOREIGN_LOOP"]
     routed = dshloop("loop", "route", "minimal", "theirs")
     assert routed.code == 0
-    assert "only dsh itself runs it" in routed.err
+    assert "--driver dsh" in routed.err
 
 
 def test_check_finds_what_is_wrong_with_its_line(docked: Path) -> None:
