@@ -99,7 +99,7 @@ class Server:
         response = await self._called(request, mapped)
         failed = response.status_code >= 400
         self.state.measured(mapped.name, time.perf_counter() - started, failed=failed)
-        if failed:
+        if failed and response.status_code != 500:  # `_fault` tells of those, with their numbers
             self._log(f"{response.status_code} {mapped.method} {mapped.path}")
         return response
 

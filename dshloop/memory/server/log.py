@@ -9,6 +9,7 @@ import logging
 import queue
 import threading
 import time
+from asyncio import CancelledError
 from collections.abc import Callable
 from typing import TextIO
 
@@ -67,5 +68,7 @@ class Forwarded(logging.Handler):
         said = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
             fault = record.exc_info[1]
+            if isinstance(fault, CancelledError):
+                return  # a call that a second signal cut off, one of perhaps hundreds
             said = f"{said.strip()} {type(fault).__name__}: {fault}"
         self._log(said)
