@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.memory.common import FilterWriteVerb, filters, given, module_app, opened
+from dshloop.cli.memory.common import FilterWriteVerb, chosen, module_app, opened
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode
 from dshloop.result import Result
@@ -15,11 +15,9 @@ from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
     from dshloop.memory.audit.findings import Audit, Finding
-    from dshloop.memory.store import Filters
 
 app = module_app()
 _SHOWN = 20  # findings of one kind
-_NO_FILTER = ("store", "readonly")
 
 
 @app.command(cls=FilterWriteVerb, epilog="Example: dshloop memory audit --fix")
@@ -37,7 +35,7 @@ def audit(
     from dshloop.memory.audit.auditing import audit as look
     from dshloop.memory.audit.auditing import fix as put_right
 
-    run, where = invocation(ctx), _filters(ctx)
+    run, where = invocation(ctx), chosen(ctx)
     fixed: Sequence[Finding] = ()
     with opened(ctx) as store, run.progress("Looking through the store …") as tell:
         found = look(store, where, run.env.clock(), lambda n: tell(f"Looking through … {n:,}"))
@@ -46,13 +44,6 @@ def audit(
     data = {**found.as_json(), "fixed_findings": [one.as_json() for one in fixed]}
     code = ExitCode.FAILED if found.failed else ExitCode.DONE
     return Result(data, "\n".join(_lines(found, fixed)), exit_code=code)
-
-
-def _filters(ctx: typer.Context) -> Filters | None:
-    from dshloop.memory.entries import KINDS
-
-    where = filters(ctx, KINDS)
-    return where if any(name not in _NO_FILTER for name in given(ctx)) else None
 
 
 def _lines(found: Audit, fixed: Sequence[Finding]) -> list[str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dshloop.memory.store import Filters, MemoryReader, MemoryStore
 
 FORMATS = ("text", "json", "jsonl", "md")
+_NO_FILTER = ("store", "readonly")
 _KEPT = "dshloop.memory"
 _SHARED = "shared_"  # keeps the names of shared options apart from those of a verb's own
 
@@ -213,6 +214,14 @@ def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) ->
         until=until,
         old=old,
     )
+
+
+def chosen(ctx: typer.Context) -> Filters | None:
+    """Give the filters, None when there is none: then sessions without entries count too."""
+    from dshloop.memory.entries import KINDS
+
+    where = filters(ctx, KINDS)
+    return where if any(name not in _NO_FILTER for name in given(ctx)) else None
 
 
 def moments(ctx: typer.Context) -> tuple[float | None, float | None]:

@@ -15,8 +15,7 @@ from dshloop.cli.memory.common import (
     FilterVerb,
     FilterWriteVerb,
     WriteVerb,
-    filters,
-    given,
+    chosen,
     module_app,
     opened,
     opened_as,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from dshloop.memory.store import Filters, MemoryStore
 
 app = module_app()
-_NO_FILTER = ("store", "readonly")
 
 OnConflict = Annotated[
     str,
@@ -90,7 +88,7 @@ def export(
         raise UsageError(f'--format is one of {known}, not "{form}"', option="--format")
     if form == "markdown" and file == "-":
         raise UsageError("Markdown is written to a folder", hint="Name a new one.")
-    where, report = _filters(ctx), Report()
+    where, report = chosen(ctx), Report()
     if file != "-":
         return _export_to(ctx, run, file, form, where, report, redact=redact)
     notices: list[str] = []
@@ -257,7 +255,7 @@ def migrate(
     from dshloop.memory.interchange.carrying import migrate as carry_over
     from dshloop.memory.interchange.report import Report
 
-    where, how = _filters(ctx), _conflict(on_conflict)
+    where, how = chosen(ctx), _conflict(on_conflict)
     run, report = invocation(ctx), Report()
     with (
         opened_as(ctx, source, readonly=True) as old,
@@ -400,14 +398,6 @@ def _counts(counts: dict[str, int]) -> str:
         if (count := counts[kind])
     ]
     return ", ".join(parts) or "nothing"
-
-
-def _filters(ctx: typer.Context) -> Filters | None:
-    """Give the filters, None when there is none: then sessions without entries count too."""
-    from dshloop.memory.entries import KINDS
-
-    where = filters(ctx, KINDS)
-    return where if any(name not in _NO_FILTER for name in given(ctx)) else None
 
 
 def _conflict(how: str) -> str:
