@@ -68,8 +68,10 @@ def _read(
         ("lessons", seen.lesson),
     ):
         for piece in passes(None):
-            if piece.key == key:
+            if piece.key == key and piece.at is not None:
                 yield from items(piece, now)
+            elif piece.key == key:
+                yield Item(None, key, "it is no list")
         if key == "sessions":
             yield from seen.unnamed(now)
 
@@ -119,7 +121,8 @@ class _Seen:
                 hint="Export again in parts: /agentmemory/export?maxSessions=100&offset=0.",
             )
         if not any(key in self._keys for key in (*_KEYS, "version")):
-            raise ImportInvalidError("the file is no export of agentmemory")
+            damage = "".join(f" ({reason})" for reason in self._report.lost)
+            raise ImportInvalidError(f"the file is no export of agentmemory{damage}")
 
     def session(self, piece: Piece, now: float) -> Iterator[Item]:
         """Make a session, with the summary that stands elsewhere."""

@@ -155,3 +155,15 @@ def test_filters_and_what_has_no_place_are_told(store: SqliteStore) -> None:  # 
 
 def _lines(store: SqliteStore) -> list[bytes]:  # noqa: F811
     return list(jsonl.write(store.rows(), Report()))
+
+
+def test_what_is_no_list_is_named() -> None:
+    found, report = read(json.dumps({**EXPORT, "sessions": 5, "memories": None}))
+    assert report.places["it is no list"] == ["sessions", "memories"]
+    assert any(getattr(one, "id", "") == "obs_2" for one in found)
+
+
+def test_an_export_damaged_at_its_beginning_says_how() -> None:
+    text = '{"memories": [' + "[" * 100_000 + "]" * 100_000 + "]}"
+    with pytest.raises(ImportInvalidError, match="nested too deeply"):
+        read(text, "agentmemory")
