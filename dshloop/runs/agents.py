@@ -105,7 +105,7 @@ def start_agents(
     what starting the profile's rows raises.
     """
     with Running() as running:
-        return running.run(_start(places, sessions, rows, names, clock, timeout))
+        return running.run(lambda: _start(places, sessions, rows, names, clock, timeout))
 
 
 async def _start(

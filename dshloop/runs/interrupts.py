@@ -24,37 +24,81 @@ _left: list[object] = []  # loops that were left, with their tasks: nobody must 
 
 
 class Running:
-    """An event loop for a run; leaving the block ends what still runs in it, or leaves it alone."""
+    """An event loop for a run; leaving the block ends what still runs in it, or leaves it alone.
+
+    One handler has every Ctrl-C of the block, so that none comes between two of them. The first
+    is an action of the loop when it comes within `run`; outside of it, and from the second on, it
+    is raised. In another thread than the main one it does nothing: whoever runs us there owns the
+    signals.
+    """
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
         self.interrupted = 0
         self.broken = False  # a KeyboardInterrupt came out of the loop: nothing runs in it again
+        self._action: Callable[[], object] | None = None  # set as long as `run` is at work
+        self._task: asyncio.Task[Any] | None = None
+        self._before: Any = None
 
-    def run(self, work: Coroutine[Any, Any, T], action: Callable[[], object] | None = None) -> T:
-        """Run a coroutine; the run's first Ctrl-C calls the action, the next one ends it.
+    def run(
+        self,
+        work: Callable[[], Coroutine[Any, Any, T]],
+        action: Callable[[], object] | None = None,
+    ) -> T:
+        """Run what ``work`` makes; the block's first Ctrl-C calls the action, the next ends it.
 
-        Without an action the first Ctrl-C cancels the coroutine. Raises KeyboardInterrupt.
+        Without an action the first Ctrl-C cancels the work. Raises KeyboardInterrupt.
         """
+        # Nothing is made before this: an exception can come up to here, and would leave it behind.
+        self._action = self._cancel if action is None else action
         try:
-            if action is None:
-                return self._runner.run(work)
-            with interrupts(self._runner.get_loop(), action, self._count):
-                return self._runner.run(work)
-        except KeyboardInterrupt:
-            self.broken = True
+            return self._runner.run(self._begun(work, action is None))
+        except asyncio.CancelledError:
+            if action is None and self.interrupted:
+                raise KeyboardInterrupt from None
             raise
+        finally:
+            self._action = None
 
-    def _count(self) -> int:
+    async def _begun(self, work: Callable[[], Coroutine[Any, Any, T]], cancelled: bool) -> T:
+        if cancelled and self.interrupted:  # before there was anything to cancel
+            raise asyncio.CancelledError
+        self._task = asyncio.current_task()
+        return await work()
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _on_signal(self, *_: object) -> None:
         self.interrupted += 1
-        return self.interrupted
+        action = self._action
+        if action is None or self.interrupted > 1:
+            self.broken = self.broken or action is not None
+            raise KeyboardInterrupt
+        self._runner.get_loop().call_soon_threadsafe(action)
 
     def __enter__(self) -> Self:
+        self._runner.get_loop()
+        try:
+            self._before = signal.signal(signal.SIGINT, self._on_signal)
+        except ValueError:
+            pass  # another thread than the main one
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, fault: object, trace: TracebackType | None
     ) -> None:
+        try:
+            self._end()
+        finally:
+            if signal.getsignal(signal.SIGINT) == self._on_signal:
+                try:
+                    signal.signal(signal.SIGINT, self._before)
+                except ValueError:
+                    pass  # a generator that is closed by another thread
+
+    def _end(self) -> None:
         loop = self._runner.get_loop()
         tasks = asyncio.all_tasks(loop)
         try:
@@ -78,22 +122,17 @@ async def _wait(
 
 
 @contextmanager
-def interrupts(
-    loop: asyncio.AbstractEventLoop,
-    action: Callable[[], object],
-    count: Callable[[], int] | None = None,
-) -> Iterator[None]:
+def interrupts(loop: asyncio.AbstractEventLoop, action: Callable[[], object]) -> Iterator[None]:
     """Have the first Ctrl-C call an action in the loop while the block runs, the second end it.
 
-    ``count`` counts over several blocks. Outside the main thread it does nothing: whoever runs us
-    there owns the signals.
+    Outside the main thread it does nothing: whoever runs us there owns the signals.
     """
     times = 0
 
     def on_signal(*_: object) -> None:
         nonlocal times
         times += 1
-        if (times if count is None else count()) > 1:
+        if times > 1:
             raise KeyboardInterrupt
         loop.call_soon_threadsafe(action)
 

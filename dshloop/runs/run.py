@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,9 +72,11 @@ def run_session(
     raises, before the first record.
     """
     with Running() as running:
-        conversation = running.run(Conversation.open(places, options, clock))
+        conversation = running.run(lambda: Conversation.open(places, options, clock))
         tally = _Tally()
         try:
+            if running.interrupted:  # when it was open already
+                raise KeyboardInterrupt
             yield _opened(conversation)
             for prompt in _each(prompts, conversation.id):
                 for event in _turn(running, conversation, prompt, tally):
@@ -84,15 +86,15 @@ def run_session(
         except BaseException:
             _give_up(running, conversation)
             raise
+        running.interrupted = max(running.interrupted, 1)  # no turn is left to be aborted
         _close(running, conversation)
     yield Ended(conversation.id, tally.outcome, tally.turns, tally.failure, conversation.notices)
 
 
 def _close(running: Running, conversation: Conversation) -> None:
-    """End a conversation; a Ctrl-C meanwhile ends the wait for whoever takes too long."""
-    running.interrupted = max(running.interrupted, 1)
+    """End a conversation; after a Ctrl-C another ends the wait for whoever takes too long."""
     try:
-        running.run(conversation.close(), conversation.cancel)
+        running.run(conversation.close, conversation.cancel)
     except KeyboardInterrupt:
         conversation.abandon()
         raise
@@ -104,7 +106,7 @@ def _give_up(running: Running, conversation: Conversation) -> None:
         conversation.abandon()
         return
     try:
-        running.run(_call(conversation.cancel))
+        running.run(_calling(conversation.cancel), conversation.cancel)
         _close(running, conversation)
     except (KeyboardInterrupt, Exception):
         conversation.abandon()
@@ -130,19 +132,24 @@ def _turn(
 ) -> Iterator[Event]:
     """Give the events of one prompt's turn, or of all turns that were still waiting."""
     # Ctrl-C is an exception only outside the loop, where events are written.
-    running.run(_call(conversation.say, prompt), conversation.cancel)
+    running.run(_calling(conversation.say, prompt), conversation.cancel)
     while not conversation.idle:
-        running.run(conversation.wait(), conversation.cancel)
+        running.run(conversation.wait, conversation.cancel)
         for event in conversation.take():
             tally.see(event)
             yield event
-    running.run(_call(lambda: None), conversation.cancel)  # a Ctrl-C of the very last moment
+    running.run(_calling(lambda: None), conversation.cancel)  # a Ctrl-C of the very last moment
     if running.interrupted and tally.outcome == "completed":  # the turn was over already
         tally.outcome = "aborted"
 
 
-async def _call(function: Callable[..., None], *arguments: Any) -> None:
-    function(*arguments)
+def _calling(
+    function: Callable[..., None], *arguments: Any
+) -> Callable[[], Coroutine[Any, Any, None]]:
+    async def work() -> None:
+        function(*arguments)
+
+    return work
 
 
 @dataclass(slots=True)

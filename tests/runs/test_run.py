@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -24,6 +27,8 @@ from dshloop.errors import (
     SessionUnreadableError,
 )
 from dshloop.paths import Places
+from dshloop.runs import interrupts as interrupts_module
+from dshloop.runs import run as run_module
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.run import Ended, Happened, Opened, Record, run_session
 from dshloop.sessions.catalog import entries
@@ -263,7 +268,8 @@ def test_an_interrupt_after_the_loop_has_stopped_still_ends_the_run(
     run = asyncio.Runner.run
 
     def late(runner: asyncio.Runner, coro: Any, **more: Any) -> Any:
-        waiting = coro.cr_frame.f_locals.get("self")
+        work = coro.cr_frame.f_locals.get("work")
+        waiting = getattr(work, "__self__", None)
         result = run(runner, coro, **more)
         if isinstance(waiting, Conversation) and waiting.agent.status == "idle":
             monkeypatch.setattr(asyncio.Runner, "run", run)
@@ -274,6 +280,54 @@ def test_an_interrupt_after_the_loop_has_stopped_still_ends_the_run(
     ended = go(places, "one", "two", driver="fake")[-1]
     assert isinstance(ended, Ended)
     assert (ended.outcome, ended.turns) == ("aborted", 1)
+
+
+# An interrupt at the edge of the block leaves its event loop to the end of the process.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_one_interrupt_at_any_line_of_a_run_leaves_no_turn_open(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number, reached = 0, True
+    while reached:
+        number += 1
+        play(monkeypatch, [*text("so far"), finish()])
+        session_id = f"s{number}"
+        run = run_session(places, options(driver="fake", session_id=session_id), ["one"], time.time)
+        reached = interrupted_at(run, number)
+        logs = list(places.sessions.glob(f"*/{session_id}/session.jsonl"))
+        reads = [read_transcript(path) for path in logs]
+        assert [(read.findings, read.closers()) for read in reads] == [([], [])] * len(logs), number
+    gc.collect()
+    assert number > 100
+
+
+def interrupted_at(run: Iterator[Record], number: int) -> bool:
+    """Go through a run with a Ctrl-C at its so-manyeth line; tell whether there is such a line."""
+    ours = {run_module.__file__, interrupts_module.__file__}
+    left = number
+
+    def line(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename not in ours:
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                signal.raise_signal(signal.SIGINT)
+        return line
+
+    before = signal.getsignal(signal.SIGINT)
+    sys.settrace(line)
+    try:
+        outcome = [record.exit_code for record in run if isinstance(record, Ended)]
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+        run.close()
+        signal.signal(signal.SIGINT, before)
+    assert left > 0 or outcome == [ExitCode.INTERRUPTED]
+    return left <= 0
 
 
 def test_a_prompt_left_behind_by_a_crash_is_answered_first(places: Places) -> None:

@@ -51,7 +51,7 @@ def converse(
     Raises what opening the session raises, before the first prompt is shown.
     """
     with Running() as running:
-        return running.run(_converse(invoked, options, keys, screen))
+        return running.run(lambda: _converse(invoked, options, keys, screen))
 
 
 async def _converse(
