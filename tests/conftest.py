@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ import pytest
 _OURS = (
     "DSHLOOP_", "DSH_", "AGENTMEMORY_", "DEEPSEEK_", "OPENAI_", "ANTHROPIC_", "XDG_",
 )  # fmt: skip
+
+# A shell's background job ignores Ctrl-C, and so would every process that the tests start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
