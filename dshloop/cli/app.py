@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from copy import copy
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -94,22 +95,42 @@ class Root(Group):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import the module of a verb and give its Typer command; None for an unknown word."""
-        verb = VERBS.get(cmd_name)
-        if verb is None:
-            return None
-        group = typer.main.get_group(import_module(f"dshloop.cli.{verb.module}").app)
-        return group.commands[cmd_name] if verb.alone else group
+        return _verb(cmd_name) if cmd_name in VERBS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Offer near matches from the table, which Typer's own suggestions don't know."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             raise unknown_word(args[0], list(VERBS))
+        if args and args[0] in VERBS:
+            return args[0], _verb(*args[:2]), args[1:]
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the table without importing anything."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+
+
+def _verb(name: str, following: str | None = None) -> Any:
+    """Import the module of a verb and give its Typer command.
+
+    A group is given with no other command than the one whose name follows it, if it has that:
+    Typer reads the signature of every command that it builds.
+    """
+    verb = VERBS[name]
+    whole = import_module(f"dshloop.cli.{verb.module}").app
+    wanted = name if verb.alone else following
+    only = [one for one in whole.registered_commands if _name_of(one) == wanted]
+    if only:
+        whole = copy(whole)
+        whole.registered_commands, whole.registered_groups = only, []
+    group = typer.main.get_group(whole)
+    return group.commands[name] if verb.alone else group
+
+
+def _name_of(command: Any) -> str:
+    name: str = command.name or typer.main.get_command_name(command.callback.__name__)
+    return name
 
 
 app = typer.Typer(

@@ -15,6 +15,9 @@ from dshloop.loops.setups import compose_setups
 Options = TypeVar("Options", CreateOptions, ResumeOptions)
 
 FAKE_PROVIDER = "driver-ping"
+LOCAL_PROVIDERS = frozenset({PROVIDER, FAKE_PROVIDER})
+"""Those that need no set-up, and whose models have no window."""
+
 FAKE_MODEL = "fake"
 FAKE_REPLY = "[FAKE-DRIVER] fake driver reply — generated locally, no model call."
 

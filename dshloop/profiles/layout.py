@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dshloop.dsh_yaml.stringify import escape_surrogates
 from dshloop.errors import (
     ManifestInvalidError,
     ProfileNameInvalidError,
@@ -139,6 +138,8 @@ class Manifest:
 
     def as_bytes(self) -> bytes:
         """Write it as dsh and pnpm do, in the file's own indentation and line ends."""
+        from dshloop.dsh_yaml.stringify import escape_surrogates
+
         text = json.dumps(self.value, indent=self.indent, ensure_ascii=False) + "\n"
         if self.newline != "\n":
             text = text.replace("\n", self.newline)

@@ -6,15 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dshloop.drivers import PING_PROVIDER
-from dshloop.drivers.fake import FAKE_PROVIDER
+from dshloop.drivers.fake import LOCAL_PROVIDERS
 from dshloop.errors import UsageError
 from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
     from dshloop.llm.providers import Model, Providers
-
-_LOCAL = frozenset({PING_PROVIDER, FAKE_PROVIDER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def answering(
         before = _before(events, providers)
         chosen = providers.choose(provider, pin.get("model", asked.model), before)
     if chosen is None or providers is None:
-        return asked.options if set(adapters) - _LOCAL else None
+        return asked.options if set(adapters) - LOCAL_PROVIDERS else None
     if chosen.provider not in adapters:
         from dshloop.llm.adapter import require_sendable
 

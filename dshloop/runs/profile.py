@@ -30,9 +30,11 @@ class ProfileRows:
     @property
     def dock_rows(self) -> DockRows | None:
         """The rows that matter to the dock; None without a profile."""
+        if self.composition is None:
+            return None
         from dshloop.loops.rows import dock_rows
 
-        return None if self.composition is None else dock_rows(self.composition)
+        return dock_rows(self.composition)
 
 
 def profile_rows(profile: Profile, inbox: Inbox | None = None) -> ProfileRows:

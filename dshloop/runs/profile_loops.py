@@ -64,12 +64,14 @@ class ProfileLoops:
         if ("loop", name) not in self.faults and self._may_be_of_a_package(
             self.dock.loops.get(name)
         ):
-            from dshloop.loops.catalog import loop_offers
             from dshloop.loops.discovery import offered
-            from dshloop.loops.loops_file import LoopsFile
 
             packages = offered("dshloop.loops", name)
-            self._dock_loops(loop_offers(LoopsFile(), packages, self._as_loop))
+            if packages:
+                from dshloop.loops.catalog import loop_offers
+                from dshloop.loops.loops_file import LoopsFile
+
+                self._dock_loops(loop_offers(LoopsFile(), packages, self._as_loop))
         self._raise_fault("loop", name)
 
     def require_driver(self, name: str) -> None:
@@ -77,11 +79,14 @@ class ProfileLoops:
         if ("driver", name) not in self.faults and self._may_be_of_a_package(
             self.dock.drivers.get(name)
         ):
-            from dshloop.loops.catalog import driver_offers
             from dshloop.loops.discovery import offered
-            from dshloop.loops.loops_file import LoopsFile
 
-            self._dock_drivers(driver_offers(LoopsFile(), offered("dshloop.drivers", name)))
+            packages = offered("dshloop.drivers", name)
+            if packages:
+                from dshloop.loops.catalog import driver_offers
+                from dshloop.loops.loops_file import LoopsFile
+
+                self._dock_drivers(driver_offers(LoopsFile(), packages))
         self._raise_fault("driver", name)
 
     def _may_be_of_a_package(self, docked: Loop | Driver | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dshloop.drivers.fake import LOCAL_PROVIDERS
 from dshloop.host.mount import Mount
 from dshloop.plugins.headless_driver import PROVIDERS
 
@@ -155,7 +156,9 @@ class Compactions:
 
         source = self._host.service(PROVIDERS)
         provider, model = route_of(agent)
-        found = None if source is None or provider is None else source().find(provider)
+        if source is None or provider is None or provider in LOCAL_PROVIDERS:
+            return None
+        found = source().find(provider)
         return None if found is None else found.window_of(model)
 
     def forget(self, event: Mapping[str, Any]) -> None:

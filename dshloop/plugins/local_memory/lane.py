@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from dshloop.memory.store import MemoryStore
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ class StoreLane:
 
     async def settle(self) -> None:
         """Wait until all that was posted is done; what failed is one warning."""
+        if not self._posted:
+            return
         posted, self._posted = self._posted, []
         done = await asyncio.gather(*map(asyncio.wrap_future, posted), return_exceptions=True)
         failed = [each for each in done if isinstance(each, Exception)]
@@ -53,6 +56,8 @@ class StoreLane:
 
     def _executor(self) -> ThreadPoolExecutor:
         if self._thread is None:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._thread = ThreadPoolExecutor(1, "dshloop-memory")
         return self._thread
 
