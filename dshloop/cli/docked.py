@@ -13,7 +13,6 @@ from dshloop.cli.complete import layer_names
 from dshloop.cli.inbox import notices as inbox_notices
 from dshloop.cli.inbox import user_inbox
 from dshloop.cli.invocation import Invocation
-from dshloop.errors import ProfileNotNamedError
 from dshloop.result import Caution, Document, Result
 
 if TYPE_CHECKING:
@@ -44,13 +43,12 @@ Force = Annotated[bool, typer.Option("--force", help="Write it in spite of what 
 
 def named_profile(run: Invocation) -> Profile | None:
     """Give the profile that is named anywhere; None stands for the built-in one."""
+    configured = None if run.profile is not None else run.config.get("profile")
+    if (run.profile, configured) == (None, None) and not run.env.variables.get("DSHLOOP_PROFILE"):
+        return None
     from dshloop.profiles.layout import choose_profile, find_profile
 
-    configured = None if run.profile is not None else run.config.get("profile")
-    try:
-        name = choose_profile(run.places, run.profile, run.env.variables, configured)
-    except ProfileNotNamedError:
-        return None
+    name = choose_profile(run.places, run.profile, run.env.variables, configured)
     return find_profile(run.places, name)
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -58,25 +58,43 @@ def _entry_points(group: Group) -> Iterator[Offered]:
 
 
 def offers_any(group: str) -> bool:
-    """Whether some package may offer something in a group: a look that costs little more than
-    listing the folders, while importlib.metadata alone takes longer than most commands.
+    """Whether some package may offer something in a group."""
+    return bool(offering((group,)))
+
+
+def offering(groups: Collection[str]) -> set[str]:
+    """Give those of the groups in which some package may offer something.
+
+    The look costs little more than listing the folders, while importlib.metadata alone takes
+    longer than most commands.
     """
-    heading = f"[{group}]".encode()
+    found: set[str] = set()
+    for text in _entry_point_files():
+        if text is None:
+            return set(groups)
+        found.update(group for group in groups if f"[{group}]".encode() in text)
+    return found
+
+
+def _entry_point_files() -> Iterator[bytes | None]:
+    """Give the entry points of every package as text, None for an archive.
+
+    Only importlib.metadata looks into archives.
+    """
     for entry in sys.path:
         try:
             with os.scandir(entry or ".") as found:
                 infos = [each.path for each in found if each.name.endswith(_INFOS)]
         except NotADirectoryError:
-            return True  # an archive: only importlib.metadata looks into these
+            yield None
+            continue
         except (OSError, ValueError):
             continue
         for info in infos:
             try:
-                if heading in Path(info, "entry_points.txt").read_bytes():
-                    return True
+                yield Path(info, "entry_points.txt").read_bytes()
             except OSError:
                 continue
-    return False
 
 
 _INFOS = (".dist-info", ".egg-info")

@@ -22,7 +22,6 @@ from dshloop.plugins import find_plugin
 from dshloop.plugins.headless_driver import PROVIDERS
 from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
 from dshloop.plugins.memory_place import SERVICE as MEMORY
-from dshloop.runs.approving import PersonAsked
 from dshloop.runs.engines import engine_row, engine_settings
 from dshloop.runs.memory import memory_place
 from dshloop.runs.profile import ProfileRows
@@ -94,6 +93,8 @@ async def start_process(
         engines = engine_settings(places, row=engine_row(rows.dock_rows))
     host.provide(ENGINES, engines)
     if ask is not None:
+        from dshloop.runs.approving import PersonAsked
+
         host.provide(APPROVAL, PersonAsked.by(ask))
     host.provide(MEMORY, memory_place(places, sessions.clock, os.environ))
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))

@@ -15,6 +15,7 @@ from dshloop.loops.selection import Selection
 
 if TYPE_CHECKING:  # most runs need no more than the rows
     from dshloop.loops.catalog import Entry, Offer
+    from dshloop.loops.discovery import Group, Offered
     from dshloop.loops.loops_file import LoopsFile
     from dshloop.loops.strategy import Strategy
 
@@ -32,6 +33,7 @@ class ProfileLoops:
     file: LoopsFile | None = None
     presets: PresetMounts | None = None
     faults: dict[tuple[str, str], DshloopError] = field(default_factory=dict)
+    _groups: set[str] | None = None  # in which some package may offer something
 
     def register(self) -> None:
         """Dock the drivers of other programs and what loops.yml registers; nearer ones stay."""
@@ -61,12 +63,8 @@ class ProfileLoops:
 
     def require_loop(self, name: str) -> None:
         """Look for a loop in packages if none is nearer; raises its fault."""
-        if ("loop", name) not in self.faults and self._may_be_of_a_package(
-            self.dock.loops.get(name)
-        ):
-            from dshloop.loops.discovery import offered
-
-            packages = offered("dshloop.loops", name)
+        if self._may_be_of_a_package("loop", name, self.dock.loops.get(name)):
+            packages = self._packages("dshloop.loops", name)
             if packages:
                 from dshloop.loops.catalog import loop_offers
                 from dshloop.loops.loops_file import LoopsFile
@@ -76,12 +74,8 @@ class ProfileLoops:
 
     def require_driver(self, name: str) -> None:
         """Look for a driver in packages if none is nearer; raises its fault."""
-        if ("driver", name) not in self.faults and self._may_be_of_a_package(
-            self.dock.drivers.get(name)
-        ):
-            from dshloop.loops.discovery import offered
-
-            packages = offered("dshloop.drivers", name)
+        if self._may_be_of_a_package("driver", name, self.dock.drivers.get(name)):
+            packages = self._packages("dshloop.drivers", name)
             if packages:
                 from dshloop.loops.catalog import driver_offers
                 from dshloop.loops.loops_file import LoopsFile
@@ -89,8 +83,18 @@ class ProfileLoops:
                 self._dock_drivers(driver_offers(LoopsFile(), packages))
         self._raise_fault("driver", name)
 
-    def _may_be_of_a_package(self, docked: Loop | Driver | None) -> bool:
+    def _may_be_of_a_package(self, kind: str, name: str, docked: Loop | Driver | None) -> bool:
+        if (kind, name) in self.faults:
+            return False
         return docked is None or self.dock.is_built_in(docked)
+
+    def _packages(self, group: Group, name: str) -> list[Offered]:
+        """Ask packages for a name; a run looks only once which groups they have."""
+        from dshloop.loops.discovery import GROUPS, offered, offering
+
+        if self._groups is None:
+            self._groups = offering(GROUPS)
+        return offered(group, name) if group in self._groups else []
 
     def _dock_loops(self, offers: Iterable[Offer[Loop]]) -> None:
         from dshloop.loops.catalog import catalogue_loops

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 
 from dshloop.errors import SessionExistsError, SessionReadOnlyError, SessionUnreadableError
 from dshloop.files import shown
@@ -15,7 +14,6 @@ from dshloop.sessions.catalog import Entry, entries, find, find_id
 from dshloop.sessions.log import SessionLog
 from dshloop.sessions.naming import uuid7
 from dshloop.sessions.session import Clock
-from dshloop.transcripts.dsh import read_transcript
 from dshloop.transcripts.vocabulary import V0, Event
 
 
@@ -30,6 +28,8 @@ class Whole:
 
 def whole_of(entry: Entry) -> Whole:
     """Read what is whole: the events before the first that is refused, if the format is ours."""
+    from dshloop.transcripts.dsh import read_transcript
+
     try:
         read = read_transcript(entry.path)
     except SessionUnreadableError:
@@ -45,6 +45,8 @@ def whole_of(entry: Entry) -> Whole:
 
 def unreadable(entry: Entry, fault: SessionUnreadableError) -> SessionUnreadableError:
     """Say which session it is, and how to go on without what can't be read."""
+    from shlex import quote
+
     hint = fault.hint or f"See what is whole with: dshloop session show {shown(entry.path)}"
     way_on = f"dshloop session run --resume {quote(entry.id)} --force-rebind"
     details = {**fault.details, "session": entry.id}

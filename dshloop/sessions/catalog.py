@@ -18,9 +18,8 @@ from dshloop.errors import DshloopError, SessionAmbiguousError, SessionNotFoundE
 from dshloop.files import why
 from dshloop.paths import Places
 from dshloop.sessions.naming import LOG_NAME, decode_id, encode_id, folder_of
-from dshloop.transcripts.dsh import LOG_NAMES, read_head
 from dshloop.transcripts.header import Header
-from dshloop.transcripts.vocabulary import Event, envelope_fault
+from dshloop.transcripts.vocabulary import LOG_NAMES, Event, envelope_fault
 
 Home = Literal["dshloop", "dsh"]
 
@@ -84,6 +83,8 @@ def log_in(folder: Path) -> Path | None:
 
 def summarize(entry: Entry) -> Summary:
     """Look into both ends of a log; a log that can't be read has a ``fault``, never an error."""
+    from dshloop.transcripts.dsh import read_head
+
     try:
         head = read_head(entry.path, _TAIL)
         events, whole = head.events, head.whole

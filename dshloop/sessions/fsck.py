@@ -13,12 +13,11 @@ from dshloop.sessions.calls import WATCHED, CallCheck
 from dshloop.sessions.inbox_check import SPLICED, InboxCheck
 from dshloop.sessions.naming import LOCK_NAME, encode_id
 from dshloop.sessions.nesting import Nesting
-from dshloop.transcripts.dsh import LOG_NAMES
 from dshloop.transcripts.findings import Finding
 from dshloop.transcripts.header import Header
 from dshloop.transcripts.lines import SEPARATORS
 from dshloop.transcripts.scan import Row, Scan, open_scan
-from dshloop.transcripts.vocabulary import V4, Event
+from dshloop.transcripts.vocabulary import LOG_NAMES, V4, Event
 
 _COUNTED = {
     "turn/start": "turns",

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import (
     SessionExistsError,
@@ -25,10 +25,11 @@ from dshloop.sessions.events import encode_line, new_header
 from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
 from dshloop.sessions.session import Clock, EventList
 from dshloop.sessions.writing import keep_cut_lines, publish, write_all
-from dshloop.transcripts.closers import closers_of
-from dshloop.transcripts.dsh import Transcript, read_transcript
 from dshloop.transcripts.header import read_header
 from dshloop.transcripts.vocabulary import V0, Event
+
+if TYPE_CHECKING:  # a new session reads none
+    from dshloop.transcripts.dsh import Transcript
 
 
 class SessionLog(EventList):
@@ -99,6 +100,8 @@ class SessionLog(EventList):
 
         A turn that they leave open is closed. The file comes with the first new event.
         """
+        from dshloop.transcripts.closers import closers_of
+
         log = cls.create(
             root, session_id, cwd=cwd, clock=clock, command=command, agent_preset=agent_preset
         )
@@ -118,6 +121,8 @@ class SessionLog(EventList):
         Raises LOCK_HELD with the owner, SESSION_NOT_FOUND, SESSION_READ_ONLY for formats we don't
         write, SESSION_UNREADABLE for a log that DSH would refuse.
         """
+        from dshloop.transcripts.dsh import read_transcript
+
         if not path.exists():  # no lock file is left where there is no session
             raise SessionNotFoundError(f"there is no session log {shown(path)}", file=shown(path))
         with ExitStack() as held:

@@ -21,9 +21,6 @@ from dshloop.transcripts.packed import expand_stream
 from dshloop.transcripts.scan import open_scan
 from dshloop.transcripts.vocabulary import Event
 
-LOG_NAMES = ("session.v4.jsonl.zstd", "session.v4.jsonl", "session.jsonl.zstd", "session.jsonl")
-"""What a log is called, the newest format first."""
-
 _COUNTED = {
     "turn/start": "turns",
     "step/start": "steps",

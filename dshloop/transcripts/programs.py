@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from dshloop.errors import DshloopError
 from dshloop.transcripts import claude_code, codex, dsh_happenings
-from dshloop.transcripts.dsh import LOG_NAMES
 from dshloop.transcripts.framing import ZSTD_MAGIC
 from dshloop.transcripts.happenings import Happening, Outline
 from dshloop.transcripts.records import lines, open_log
+from dshloop.transcripts.vocabulary import LOG_NAMES
 
 _LOOKED_AT = 50  # lines
 _SUFFIXES = (".jsonl", ".zstd")

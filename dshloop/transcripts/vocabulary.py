@@ -10,6 +10,9 @@ Event = dict[str, Any]
 V0, V4 = 0, 4
 VERSIONS = (V0, V4)
 
+LOG_NAMES = ("session.v4.jsonl.zstd", "session.v4.jsonl", "session.jsonl.zstd", "session.jsonl")
+"""What a log is called, the newest format first."""
+
 V0_TYPES = frozenset(
     """
     turn/start turn/end step/start step/end user/message assistant/chunk assistant/message

@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
+from dshloop.cli.app import app
 from dshloop.loops.discovery import SETTLED
 from tests.running import dshloop
 
@@ -83,6 +85,44 @@ def test_a_turn_on_the_built_in_profile_needs_no_yaml_and_no_metadata() -> None:
     modules = imported(["session", "run", "hi", "--driver", "fake"])
     needed = {"asyncio", "ssl"}  # asyncio itself imports ssl
     assert not modules & ((HEAVY - needed) | {"sqlite3", "yaml", "fastjsonschema"})
+
+
+def test_a_turn_without_model_and_profile_imports_only_what_it_runs() -> None:
+    modules = imported(["session", "run", "hi", "--driver", "fake"])
+    assert not modules & {
+        "concurrent.futures.thread",
+        "dshloop.dsh_yaml",
+        "dshloop.llm.credentials",
+        "dshloop.llm.providers",
+        "dshloop.loops.catalog",
+        "dshloop.loops.loops_file",
+        "dshloop.memory",
+        "dshloop.plugins.compaction.compacting",
+        "dshloop.plugins.local_memory.recalling",
+        "dshloop.plugins.local_memory.recording",
+        "dshloop.profiles",
+        "dshloop.runs.approving",
+        "dshloop.transcripts.dsh",
+    }
+    own = "dshloop.plugins.workspace_tools"
+    tools = {name for name in modules if name.startswith(own)}
+    assert tools == {own, f"{own}.offered", f"{own}.row", f"{own}.tools"}
+
+
+@pytest.mark.parametrize(
+    ("words", "built"),
+    [
+        (["session", "run", "hi"], {"run"}),
+        (["config", "list"], {"list"}),
+        (["undo", "redo"], {"undo"}),
+    ],
+)
+def test_only_the_verb_that_is_called_is_built(words: list[str], built: set[str]) -> None:
+    root = typer.main.get_command(app)
+    _, found, _ = root.resolve_command(typer.Context(root), words)
+    assert set(getattr(found, "commands", {found.name: found})) == built
+    _, found, _ = root.resolve_command(typer.Context(root), ["session", "--json", "run"])
+    assert len(found.commands) > 10
 
 
 @pytest.mark.usefixtures("small_home")
