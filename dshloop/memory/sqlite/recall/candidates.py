@@ -133,7 +133,7 @@ def beside(connection: sqlite3.Connection, of: Iterable[Line]) -> dict[int, Besi
 
 
 def _known(*seqs: int | None) -> tuple[int, ...]:
-    return tuple(seq for seq in seqs if seq is not None)
+    return tuple([seq for seq in seqs if seq is not None])
 
 
 def lines(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
-from math import exp, prod
+from math import exp
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -113,9 +113,11 @@ class Ranking:
         self._dated = [at for at, term in enumerate(terms) if term.date is not None]
         self._meant: dict[int, float] = {}
         self._near: set[int] = set()
+        self._neighbours: dict[int, Near] = {}
 
     def add(self, lines: Iterable[Line]) -> None:
         """Look at lines."""
+        self._neighbours.clear()
         for line in lines:
             self.found[line.seq] = self._look(line)
 
@@ -208,7 +210,10 @@ class Ranking:
         """Give the lines around a line that have a word asked for, and how much they count."""
         if beside is None:
             return ()
-        near = []
+        known = self._neighbours.get(line.seq)
+        if known is not None:
+            return known
+        near: list[tuple[Found, float]] = []
         weight = _NEAR
         for seq in beside.before:
             other = self.found.get(seq)
@@ -220,6 +225,7 @@ class Ranking:
             other = self.found.get(seq)
             if other is not None and other.own and _together_in_time(line, other.line):
                 near.append((other, _NEAR))
+        self._neighbours[line.seq] = near
         return near
 
     def factors(self, line: Line) -> tuple[float, float, float, float]:
@@ -236,7 +242,8 @@ class Ranking:
 
     def _look(self, line: Line) -> Found:
         counts = occurrences(line.texts, self._terms_of)
-        factor, asks = prod(self.factors(line)), line.manner.endswith(ASKS)
+        recency, strength, question, speaker = self.factors(line)
+        factor, asks = recency * strength * question * speaker, line.manner.endswith(ASKS)
         if not counts and not self._dated:
             return Found(line, (), 0.0, 0.0, factor, asks)
         terms = {at for form in counts for at in self._terms_of[form]}
@@ -259,10 +266,16 @@ class Ranking:
         return Found(line, has, own, covered, factor, asks)
 
     def _saturated(self, counts: Mapping[int, float], steep: float) -> float:
-        return sum(self._weights[at] * count / (count + steep) for at, count in counts.items())
+        total = 0.0  # a loop: much faster than a sum over a generator
+        for at, count in counts.items():
+            total += self._weights[at] * count / (count + steep)
+        return total
 
     def _covered(self, shares: Mapping[int, float]) -> float:
-        return sum(self._weights[at] * share for at, share in shares.items())
+        total = 0.0
+        for at, share in shares.items():
+            total += self._weights[at] * share
+        return total
 
 
 def _together_in_time(line: Line, other: Line) -> bool:
