@@ -37,6 +37,7 @@ def list_command(
     state: Annotated[
         str | None,
         typer.Option(
+            "--state",
             metavar="STATE",
             help="Those whose last turn is so: completed, error, interrupted, open, damaged …",
         ),

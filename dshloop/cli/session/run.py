@@ -46,7 +46,9 @@ def run(
     ] = None,
     command: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="What starts the agent of the driver acp."),
+        typer.Option(
+            "--command", metavar="COMMAND", help="What starts the agent of the driver acp."
+        ),
     ] = None,
     loop: Annotated[
         str | None, typer.Option(metavar="ID", autocompletion=loop_ids, help="The loop it runs on.")
