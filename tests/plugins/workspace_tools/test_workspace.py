@@ -158,7 +158,9 @@ def test_a_swap_with_a_link_while_files_are_opened_never_leads_out(
     swapping.start()
     seen = set()
     try:
-        for _ in range(1500):
+        for number in range(60_000):
+            if number >= 1500 and {"1\tours", "OUTSIDE_WORKSPACE"} <= seen:
+                break
             try:
                 seen.add(read(Workspace(root), "swapped/secret"))
                 edit(Workspace(root), "swapped/secret", "r", "r")  # it stands once in both
