@@ -1,4 +1,4 @@
-"""Records in and out as they are: with their ids, times and versions, in constant memory.
+"""Records put in as they are: with their ids, times and versions, in constant memory.
 
 Putting works in batches. What a batch adds is noted as one change with the batches before it, so
 that `undo` takes a whole import back.
@@ -13,28 +13,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dshloop.errors import NothingToUndoError
 from dshloop.memory.entries import Entry, Memory, Observation, Session
-from dshloop.memory.sqlite import documents, forgetting, index, sessions, write
-from dshloop.memory.sqlite.filters import where as conditions_of
+from dshloop.memory.sqlite import documents, index, sessions, write
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.joining import joined
-from dshloop.memory.sqlite.lookup import by_id, row
-from dshloop.memory.sqlite.operation import IMPORTED, Operation, begin
+from dshloop.memory.sqlite.known import Known, name_of
+from dshloop.memory.sqlite.operation import IMPORTED, begin
 from dshloop.memory.sqlite.rows import (
     COLUMNS,
     digest_of,
     observation_digest,
     packed,
     row_of,
-    unpacked,
 )
-from dshloop.memory.store import DOCUMENT, MERGE, OVERWRITE, SESSION, Document, Filters, Put, Record
+from dshloop.memory.store import MERGE, SESSION, Document, Put, Record
 
 AT_ONCE = 4_000
 """Records in one transaction."""
 _CHARACTERS = 4_000_000  # of content in one transaction
-_AT_ONCE_ASKED = 500
 _MOST_SESSIONS = 1_000  # new ones that one change notes
 _VERB = "import"
 
@@ -42,27 +38,6 @@ _INSERT = (
     f"INSERT INTO entries ({COLUMNS}, digest, words, seq) "
     f"VALUES ({', '.join('?' * (COLUMNS.count(',') + 4))})"
 )
-_EVERYTHING = Filters(old=True)
-
-
-def records(
-    connection: sqlite3.Connection, filters: Filters | None, now: float
-) -> Iterator[Record]:
-    """Give the sessions, the entries, the documents, each in the order they were stored."""
-    conditions, values = conditions_of((filters or _EVERYTHING)._replace(old=True), now)
-    chosen, bound = "1", list[Any]()
-    if filters is not None:
-        chosen = f"id IN (SELECT m.session FROM entries AS m WHERE {conditions})"
-        bound = values
-    for found in connection.execute(
-        f"SELECT {sessions.COLUMNS} FROM sessions WHERE {chosen} ORDER BY rowid", bound
-    ):
-        yield sessions.session_of(found)
-    query = f"SELECT seq, {COLUMNS} FROM entries AS m WHERE {conditions} ORDER BY seq"
-    for found in connection.execute(query, values):
-        yield row(found).entry
-    if filters is None:
-        yield from documents.records(connection)
 
 
 def batches(records: Iterable[Record]) -> Iterator[list[Record]]:
@@ -79,66 +54,6 @@ def batches(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield some
 
 
-class Known:
-    """What a store has of a batch, as the batch changes it: records by their kind and id, the
-    numbers of entries, and the ids that were forgotten."""
-
-    def __init__(self) -> None:
-        self.records: dict[tuple[str, str], Record] = {}
-        self.seqs: dict[str, int] = {}
-        self.forgotten: set[str] = set()
-
-    @classmethod
-    def of(cls, connection: sqlite3.Connection | None, batch: Sequence[Record]) -> Known:
-        """Look the ids of a batch up."""
-        there = cls()
-        if connection is None:
-            return there
-        ids = [one.id for one in batch if isinstance(one, (Memory, Observation))]
-        for found in _having(connection, f"seq, {COLUMNS}", "entries", ids):
-            one = row(found)
-            there.records[_name(one.entry)] = one.entry
-            there.seqs[one.entry.id] = one.seq
-        there.forgotten.update(
-            unpacked(id_) for (id_,) in _having(connection, "id", "forgotten", ids)
-        )
-        named = {one.id for one in batch if isinstance(one, Session)}
-        named |= {one.session for one in batch if isinstance(one, Observation)}
-        for found in _having(connection, sessions.COLUMNS, "sessions", named):
-            session = sessions.session_of(found)
-            there.records[_name(session)] = session
-        for one_ in (one for one in batch if isinstance(one, Document)):
-            kept = documents.record(connection, one_.of, one_.key)
-            if kept is not None:
-                there.records[_name(kept)] = kept
-        return there
-
-    def expected(self, batch: Sequence[Record], on_conflict: str) -> Iterator[Put]:
-        """Say what would become of a batch."""
-        for record in batch:
-            what, new = self.judge(record, on_conflict)
-            self.records[_name(record)] = new
-            yield Put(record, what)
-
-    def judge(self, record: Record, on_conflict: str) -> tuple[str, Record]:
-        """Say what becomes of a record, and which one is stored then."""
-        old = self.records.get(_name(record))
-        if isinstance(record, Session):
-            counted = old.observations if isinstance(old, Session) else 0
-            record = record._replace(observations=counted)
-        if old is None:
-            gone = isinstance(record, (Memory, Observation)) and record.id in self.forgotten
-            return "forgotten" if gone and on_conflict != OVERWRITE else "added", record
-        if old == record:
-            return "same", old
-        if on_conflict == OVERWRITE:
-            return "replaced", record
-        if on_conflict != MERGE:
-            return "kept", old
-        both = joined(old, record)
-        return ("same", old) if both == old else ("merged", both)
-
-
 class Import:
     """One import: batch by batch, each inside a transaction of the caller's."""
 
@@ -153,7 +68,7 @@ class Import:
             one.id: index.index_of(one)
             for one in batch
             if isinstance(one, (Memory, Observation)) and one.id not in there.seqs
-            if _findable(one)
+            if index.findable(one)
         }
 
     def put(
@@ -225,7 +140,7 @@ class _Batch:
             self._session(new, known=what != "added")
         elif isinstance(new, Document):
             documents.put(self._connection, new)
-            self._there.records[_name(new)] = new
+            self._there.records[name_of(new)] = new
         elif what == "added":
             same = self._same_text(new) if on_conflict == MERGE else None
             if same is not None:
@@ -247,7 +162,7 @@ class _Batch:
         else:
             sessions.add(self._connection, session)
             self.begun.append(session.id)
-        self._there.records[_name(session)] = session
+        self._there.records[name_of(session)] = session
 
     def _add(self, entry: Entry) -> None:
         if isinstance(entry, Memory):
@@ -258,12 +173,12 @@ class _Batch:
             self._connection.execute("DELETE FROM forgotten WHERE id = ?", (packed(entry.id),))
         if isinstance(entry, Observation):
             self._observed[entry.session] += 1
-        indexed = self._words(entry) if _findable(entry) else None
+        indexed = self._words(entry) if index.findable(entry) else None
         words = 0 if indexed is None else index.length(indexed)
         if isinstance(entry, Memory) and entry.previous is not None:
             self._followed.add(entry.previous)
         self._rows.append((*row_of(entry), _digest(entry), words, self.next))
-        self._there.records[_name(entry)], self._there.seqs[entry.id] = entry, self.next
+        self._there.records[name_of(entry)], self._there.seqs[entry.id] = entry, self.next
         if indexed is not None:
             index.add(self._connection, self.next, indexed)
         self.next += 1
@@ -318,13 +233,13 @@ class _Batch:
         """Write an entry over the row that has its id."""
         self._flush()
         seq = self._there.seqs[entry.id]
-        old = self._there.records.get(_name(entry))
+        old = self._there.records.get(name_of(entry))
         if isinstance(old, Observation) and isinstance(entry, Observation):
             self._observed[old.session] -= 1
             self._observed[entry.session] += 1
-        indexed = self._words(entry, anew=True) if _findable(entry) else None
+        indexed = self._words(entry, anew=True) if index.findable(entry) else None
         write.rewrite(self._connection, seq, entry, _digest(entry), indexed)
-        self._there.records[_name(entry)] = entry
+        self._there.records[name_of(entry)] = entry
         self.final = self.final or seq < self.first
 
     def _words(self, entry: Entry, *, anew: bool = False) -> Indexed:
@@ -337,68 +252,8 @@ class _Batch:
             self._rows = []
 
 
-def amend(connection: sqlite3.Connection, operation: Operation, entry: Entry) -> Entry | None:
-    """Write an entry over the one that has its id; give that one, None when there is none."""
-    old = rewrite(connection, entry)
-    if old is not None:
-        operation.amended(old)
-    return old
-
-
-def rewrite(connection: sqlite3.Connection, entry: Entry) -> Entry | None:
-    """Write an entry over the row that has its id; give what was there."""
-    old = by_id(connection, entry.id)
-    if old is None:
-        return None
-    query = "SELECT digest FROM entries WHERE seq = ?"  # an observation's can't be made again
-    (digest,) = connection.execute(query, (old.seq,)).fetchone()
-    if isinstance(entry, Memory):
-        digest = digest_of(entry)
-    indexed = index.index_of(entry) if _findable(entry) else None
-    write.rewrite(connection, old.seq, entry, digest, indexed)
-    return old.entry
-
-
-def expired(connection: sqlite3.Connection, now: float) -> Iterator[Entry]:
-    """Give the entries that have expired and are not swept yet."""
-    query = f"SELECT seq, {COLUMNS} FROM entries WHERE expires_at <= ? ORDER BY seq"
-    for found in connection.execute(query, (now,)):
-        yield row(found).entry
-
-
-def take_back(
-    connection: sqlite3.Connection, number: int, change: list[Any], now: float
-) -> list[Entry]:
-    """Take back what a change of imports has added; give the entries that went, the newest first.
-
-    They can be restored, as what was forgotten. Raises NOTHING_TO_UNDO where stored entries were
-    replaced.
-    """
-    _, _, first, last, begun, final = change
-    if final:
-        raise NothingToUndoError("the last change, an import, replaced entries: it is final")
-    operation = Operation(number)
-    gone: list[Entry] = []
-    while rows := connection.execute(
-        f"SELECT seq, {COLUMNS} FROM entries WHERE seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?",
-        (first, last, AT_ONCE),
-    ).fetchall():
-        for one in map(row, rows):
-            forgetting.put_away(connection, operation, one, now)
-            gone.append(one.entry)
-    for id_ in begun:
-        known = sessions.get(connection, id_)
-        if known is not None and not known.observations:
-            sessions.put_away(connection, id_, number)
-    return gone
-
-
 def _adjoin(before: list[Any], after: list[Any]) -> bool:
     return bool(before[3] + 1 == after[2]) and len(before[4]) < _MOST_SESSIONS
-
-
-def _findable(entry: Entry) -> bool:
-    return not isinstance(entry, Memory) or entry.latest
 
 
 def _digest(entry: Entry) -> bytes:
@@ -408,24 +263,6 @@ def _digest(entry: Entry) -> bytes:
     return observation_digest(entry.session, f"\0{entry.id}")
 
 
-def _name(record: Record) -> tuple[str, str]:
-    """Name a record among all of a store."""
-    if isinstance(record, Document):
-        return f"{DOCUMENT} {record.of}", record.key
-    return (SESSION if isinstance(record, Session) else "entry"), record.id
-
-
 def _session_around(entry: Observation) -> Session:
     at = entry.created_at
     return Session(entry.session, entry.project, "", entry.agent, None, None, None, at, at, None)
-
-
-def _having(
-    connection: sqlite3.Connection, columns: str, table: str, ids: Iterable[str]
-) -> Iterator[Any]:
-    """Give the rows of a table that have one of some ids."""
-    some = [packed(id_) for id_ in ids]
-    for start in range(0, len(some), _AT_ONCE_ASKED):
-        part = some[start : start + _AT_ONCE_ASKED]
-        marks = ", ".join("?" * len(part))
-        yield from connection.execute(f"SELECT {columns} FROM {table} WHERE id IN ({marks})", part)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from dshloop.memory.entries import Entry, Observation, title_of
+from dshloop.memory.entries import Entry, Memory, Observation, title_of
 from dshloop.text import joined_words, words
 
 FIELDS = ("title", "content", "concepts", "files")
@@ -175,3 +175,8 @@ def with_all(
 def quoted(form: str) -> str:
     """Write a word so that the index's query language reads nothing into it."""
     return '"' + form.replace('"', '""') + '"'
+
+
+def findable(entry: Entry) -> bool:
+    """Tell whether an entry belongs into the index: an old version does not."""
+    return not isinstance(entry, Memory) or entry.latest

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dshloop.errors import NothingToUndoError
 from dshloop.memory.entries import MEMORY, Entry, Memory, Observation
-from dshloop.memory.sqlite import bulk, forgetting, write
+from dshloop.memory.sqlite import amending, forgetting, write
 from dshloop.memory.sqlite.lookup import by_id
 from dshloop.memory.sqlite.operation import (
     ADDED,
@@ -118,14 +118,14 @@ def _put_back(
         name: tuple(value) if isinstance(value, list) else value for name, value in before.items()
     }
     entry: Entry = Memory(**values) if kind == MEMORY else Observation(**values)
-    return [entry] if bulk.rewrite(connection, entry) is not None else []
+    return [entry] if amending.rewrite(connection, entry) is not None else []
 
 
 def _take_out(
     connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
 ) -> list[Entry]:
     """Take out what an import added."""
-    return bulk.take_back(connection, operation.number, change, now)
+    return amending.take_back(connection, operation.number, change, now)
 
 
 _TAKE_BACK = {

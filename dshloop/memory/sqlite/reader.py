@@ -150,18 +150,18 @@ class SqliteReader:
             return None if connection is None else documents.get(connection, kind, key)
 
     def rows(self, where: Filters | None = None) -> Iterator[Record]:
-        from dshloop.memory.sqlite import bulk
+        from dshloop.memory.sqlite import records
 
         with self._database.reading_apart() as connection:
             if connection is not None:
-                yield from bulk.records(connection, where, self._clock())
+                yield from records.records(connection, where, self._clock())
 
     def expired(self) -> Iterator[Entry]:
-        from dshloop.memory.sqlite import bulk
+        from dshloop.memory.sqlite import records
 
         with self._database.reading_apart() as connection:
             if connection is not None:
-                yield from bulk.expired(connection, self._clock())
+                yield from records.expired(connection, self._clock())
 
     def stats(self) -> Stats:
         from dshloop.memory.sqlite.stats import stats_of

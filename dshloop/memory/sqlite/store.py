@@ -20,6 +20,7 @@ from dshloop.memory.entries import (
     Session,
 )
 from dshloop.memory.sqlite import (
+    amending,
     bulk,
     documents,
     forgetting,
@@ -31,6 +32,7 @@ from dshloop.memory.sqlite import (
 )
 from dshloop.memory.sqlite import remember as remember_
 from dshloop.memory.sqlite.history import edited, newest_of
+from dshloop.memory.sqlite.known import Known
 from dshloop.memory.sqlite.meaning.model import Filled, Written
 from dshloop.memory.sqlite.operation import Operation, begin, finish
 from dshloop.memory.sqlite.reader import SqliteReader
@@ -199,7 +201,7 @@ class SqliteStore(SqliteReader):
         run = bulk.Import(on_conflict, self._clock())
         for batch in bulk.batches(records):
             with self._database.reading() as connection:
-                there = bulk.Known.of(connection, batch)
+                there = Known.of(connection, batch)
             if dry_run:
                 yield from there.expected(batch, on_conflict)
                 continue
@@ -210,7 +212,7 @@ class SqliteStore(SqliteReader):
 
     def amend(self, entries: Iterable[Entry]) -> Sequence[Entry]:
         with self._changing("amend") as (connection, operation):
-            old = [bulk.amend(connection, operation, entry) for entry in entries]
+            old = [amending.amend(connection, operation, entry) for entry in entries]
         return [entry for entry in old if entry is not None]
 
     def embed_missing(self) -> Iterator[Filled]:
