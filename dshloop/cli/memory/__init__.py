@@ -35,7 +35,7 @@ VERBS: Mapping[str, str] = {
     "tail": "peer",
     "artifact": "peer",
     "stats": "look",
-    "export": "exchange",
+    "export": "export",
     "import": "exchange",
     "ingest": "exchange",
     "migrate": "exchange",

@@ -1,4 +1,4 @@
-"""The verbs that carry memory out and in: export, import, ingest, migrate."""
+"""The verbs that carry memory in, or from store to store: import, ingest, migrate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
     AllowSecrets,
-    FilterVerb,
     FilterWriteVerb,
     WriteVerb,
     chosen,
@@ -20,17 +19,17 @@ from dshloop.cli.memory.common import (
     opened,
     opened_as,
     project,
-    redaction,
 )
+from dshloop.cli.memory.report_view import counted, not_carried
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, UsageError
-from dshloop.result import Caution, Pieces, Result
+from dshloop.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dshloop.memory.interchange.report import Item, Report
-    from dshloop.memory.store import Filters, MemoryStore
+    from dshloop.memory.store import MemoryStore
 
 app = module_app()
 
@@ -53,100 +52,6 @@ ForProject = Annotated[
         autocompletion=complete.projects,
     ),
 ]
-
-
-@app.command(cls=FilterVerb, epilog="Example: dshloop memory export backup.jsonl")
-def export(
-    ctx: typer.Context,
-    file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="Where to; - (as without it) is stdout.")
-    ] = "-",
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="dshloop (lossless), agentmemory, or markdown (a folder).",
-            autocompletion=complete.exports,
-        ),
-    ] = "dshloop",
-    redact: Annotated[
-        bool, typer.Option("--redact", help="Take out what looks like a secret.")
-    ] = False,
-) -> Result[dict[str, Any]]:
-    """Write all memories, observations and sessions to a file, or those that pass the filters.
-
-    The format dshloop is a JSON value a line and loses nothing: every version, id and time. What
-    was forgotten or has expired is left out. A FILE is replaced as a whole (0600).
-    """
-    from dshloop.memory.interchange.exporting import FORMATS
-    from dshloop.memory.interchange.report import Report
-
-    run = invocation(ctx)
-    if form not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UsageError(f'--format is one of {known}, not "{form}"', option="--format")
-    if form == "markdown" and file == "-":
-        raise UsageError("Markdown is written to a folder", hint="Name a new one.")
-    where, report = chosen(ctx), Report()
-    if file != "-":
-        return _export_to(ctx, run, file, form, where, report, redact=redact)
-    notices: list[str] = []
-    pieces = _streamed(ctx, run, form, where, report, notices, redact=redact)
-    if run.json:
-        text = "".join(pieces)
-        return Result({**_exported(report, form), "file": None, "text": text})
-    return Result({}, Pieces(pieces), notices=notices)
-
-
-def _export_to(
-    ctx: typer.Context,
-    run: Invocation,
-    file: str,
-    form: str,
-    where: Filters | None,
-    report: Report,
-    *,
-    redact: bool,
-) -> Result[dict[str, Any]]:
-    from dshloop.files import shown
-    from dshloop.memory.interchange.exporting import exported, write_file, write_pages
-    from dshloop.paths import absolute
-
-    path = absolute(file, run.env.cwd, run.env.variables)
-    with opened(ctx) as store, run.progress("Exporting …") as tell:
-
-        def told(done: int) -> None:
-            tell(f"Exporting … {done >> 10:,} KB")
-
-        if form == "markdown":
-            size = write_pages(path, store, where, report, told, redacted=redact)
-        else:
-            pieces = exported(store, form, where, report, run.env.clock(), redacted=redact)
-            size = write_file(path, pieces, told)
-    data = {**_exported(report, form), "file": str(path), "bytes": size}
-    said = f"wrote {_counts(_exported(report, form)['exported'])} to {shown(path)}"
-    return Result(data, said, warnings=_cautions(report, secrets=not redact))
-
-
-def _streamed(
-    ctx: typer.Context,
-    run: Invocation,
-    form: str,
-    where: Filters | None,
-    report: Report,
-    notices: list[str],
-    *,
-    redact: bool,
-) -> Iterator[str]:
-    from dshloop.memory.interchange.exporting import exported, gathered
-
-    with opened(ctx) as store:
-        pieces = exported(store, form, where, report, run.env.clock(), redacted=redact)
-        for piece in gathered(pieces):
-            yield piece.decode()
-    notices.append(_counts(_exported(report, form)["exported"]))
-    notices += [f"warning: {one.message}" for one in _cautions(report, secrets=not redact)]
 
 
 @app.command("import", cls=WriteVerb, epilog="Example: dshloop memory import backup.jsonl")
@@ -347,12 +252,12 @@ def _answer(
     data = {**more, "dry_run": dry_run, **report.as_json(), "notes": report.notes}
     would = "would be " if dry_run else ""
     lines = [
-        f"{would}{what}: {_counts(data[what])}"
+        f"{would}{what}: {counted(data[what])}"
         for what in ("added", "replaced", "merged")
         if report.total(what) or what == "added"
     ]
     if report.total("same"):
-        lines.append(f"there already: {_counts(data['same'])}")
+        lines.append(f"there already: {counted(data['same'])}")
     failed = bool(report.lost) and not (report.changed or report.total("same"))
     nothing = failed and not (report.total("kept") or report.total("forgotten"))
     code = ExitCode.FAILED if nothing else ExitCode.DONE
@@ -360,44 +265,7 @@ def _answer(
     if report.total("added") and not dry_run and run.config.get("memory.semantic"):
         notices.append("recall by meaning needs: dshloop memory reindex --semantic")
     view = "\n".join(lines)
-    return Result(data, view, notices=notices, warnings=_cautions(report), exit_code=code)
-
-
-def _cautions(report: Report, *, secrets: bool = False) -> list[Caution]:
-    """Say what was not carried, and that secrets were taken out, or are in what was written."""
-    from dshloop.terminal import one_line
-
-    found = [Caution(note, "IMPORT_NOTE") for note in report.notes]
-    for reason, count in report.lost.most_common():
-        places = report.places[reason]
-        shown = ", ".join(f"line {one}" if isinstance(one, int) else one_line(one)
-                          for one in places)  # fmt: skip
-        more = ", …" if count > len(places) else ""
-        message = f"{count} not carried: {one_line(reason)} ({shown}{more})"
-        details = {"reason": reason, "count": count, "places": places}
-        found.append(Caution(message, "NOT_CARRIED", details=details))
-    if secrets and report.redacted:
-        what = "1 text looks" if report.redacted == 1 else f"{report.redacted} texts look"
-        message = f"{what} like a secret; --redact takes such out"
-        return [*found, Caution(message, "SECRETS_EXPORTED", details={"found": report.redacted})]
-    return [*found, *redaction(report.redacted)]
-
-
-def _exported(report: Report, form: str) -> dict[str, Any]:
-    kinds = ("session", "memory", "observation", "document")
-    counts = {kind: report.outcomes["exported", kind] for kind in kinds}
-    lost = report.as_json()["not_carried"]
-    return {"format": form, "exported": counts, "not_carried": lost, "secrets": report.redacted}
-
-
-def _counts(counts: dict[str, int]) -> str:
-    many = {"memory": "memories"}
-    parts = [
-        f"{count:,} {kind if count == 1 else many.get(kind, kind + 's')}"
-        for kind in ("memory", "observation", "session", "document")
-        if (count := counts[kind])
-    ]
-    return ", ".join(parts) or "nothing"
+    return Result(data, view, notices=notices, warnings=not_carried(report), exit_code=code)
 
 
 def _conflict(how: str) -> str:
