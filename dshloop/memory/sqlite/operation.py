@@ -11,7 +11,8 @@ from dshloop.memory.entries import Entry, Memory
 ADDED, MERGED, FORGOT, RESTORED, PURGED = "added", "merged", "forgot", "restored", "purged"
 AMENDED = "amended"
 IMPORTED = "imported"
-"""Written by bulk.py, read by amending.py: the run, the first and last row, the sessions begun, whether it is final."""
+"""Written by bulk.py, read by amending.py: the run, the first and last row, the sessions begun,
+whether it is final."""
 
 KEPT = 200
 """How many changes can be taken back."""
