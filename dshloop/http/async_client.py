@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -13,13 +11,13 @@ from typing import Any
 import httpx
 
 from dshloop.errors import DshloopError
-from dshloop.http.peer import TRIED_AGAIN, Peer, Retry
+from dshloop.http.peer import Peer, Retry
 from dshloop.http.wire import (
     Answer,
+    Attempts,
     LineBuffer,
-    asked_pause,
-    encoded,
     fault,
+    json_parts,
     refusal,
     settings,
     too_long,
@@ -106,11 +104,7 @@ class AsyncClient:
         ``content`` is a body that is encoded already; its type is one of the peer's headers.
         """
         request = self._client.build_request(
-            method,
-            path,
-            content=content if json is None else encoded(json),
-            params=params,
-            headers=None if json is None else {"Content-Type": "application/json"},
+            method, path, params=params, **json_parts(json, content)
         )
         response = await self._begun(request, accept, retry or self.peer.retry)
         try:
@@ -136,25 +130,17 @@ class AsyncClient:
     async def _begun(
         self, request: httpx.Request, accept: Container[int], retry: Retry
     ) -> httpx.Response:
-        attempt = 1
+        attempts = Attempts(retry)
         while True:
-            asked = None
             try:
                 response = await self._client.send(request, stream=True)
             except httpx.HTTPError as error:
-                failure: DshloopError = fault(self.peer, error)
+                pause = attempts.after(fault(self.peer, error))
             else:
                 if response.is_success or response.status_code in accept:
                     return response
-                failure = await self._refused(response)
-                if response.status_code not in TRIED_AGAIN:
-                    raise failure
-                asked = asked_pause(response.headers, time.time())
-            pause = retry.pause(attempt, asked, random.random())
-            if pause is None:
-                raise failure from None
+                pause = attempts.after(await self._refused(response), response)
             await asyncio.sleep(pause)
-            attempt += 1
 
     async def _refused(self, response: httpx.Response) -> DshloopError:
         said = b""

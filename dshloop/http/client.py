@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,13 +11,13 @@ from typing import Any
 import httpx
 
 from dshloop.errors import DshloopError
-from dshloop.http.peer import TRIED_AGAIN, Peer, Retry
+from dshloop.http.peer import Peer, Retry
 from dshloop.http.wire import (
     Answer,
+    Attempts,
     LineBuffer,
-    asked_pause,
-    encoded,
     fault,
+    json_parts,
     refusal,
     settings,
     too_long,
@@ -101,13 +100,7 @@ class Client:
 
         Tried again only until the answer begins. Raises as `request`.
         """
-        request = self._client.build_request(
-            method,
-            path,
-            content=None if json is None else encoded(json),
-            params=params,
-            headers=None if json is None else {"Content-Type": "application/json"},
-        )
+        request = self._client.build_request(method, path, params=params, **json_parts(json))
         response = self._begun(request, accept, retry or self.peer.retry)
         try:
             yield Streamed(self.peer, response)
@@ -132,25 +125,17 @@ class Client:
     def _begun(
         self, request: httpx.Request, accept: tuple[int, ...], retry: Retry
     ) -> httpx.Response:
-        attempt = 1
+        attempts = Attempts(retry)
         while True:
-            asked = None
             try:
                 response = self._client.send(request, stream=True)
             except httpx.HTTPError as error:
-                failure: DshloopError = fault(self.peer, error)
+                pause = attempts.after(fault(self.peer, error))
             else:
                 if response.is_success or response.status_code in accept:
                     return response
-                failure = self._refused(response)
-                if response.status_code not in TRIED_AGAIN:
-                    raise failure
-                asked = asked_pause(response.headers, time.time())
-            pause = retry.pause(attempt, asked, random.random())
-            if pause is None:
-                raise failure from None
+                pause = attempts.after(self._refused(response), response)
             time.sleep(pause)
-            attempt += 1
 
     def _refused(self, response: httpx.Response) -> DshloopError:
         """Read what a refusal says, as far as it comes."""

@@ -16,7 +16,7 @@ from dshloop.errors import (
     PeerFailedError,
     PeerTimeoutError,
 )
-from dshloop.http.peer import Peer, check, proxy_for
+from dshloop.http.peer import TRIED_AGAIN, Peer, Retry, check, proxy_for
 
 if TYPE_CHECKING:
     import ssl
@@ -116,6 +116,35 @@ def encoded(body: Any) -> bytes:
         return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         return json.dumps(body, allow_nan=False).encode()
+
+
+class Attempts:
+    """The tries of one request: how long to wait after each, and when the last one has failed."""
+
+    def __init__(self, retry: Retry) -> None:
+        self._retry = retry
+        self._made = 0
+
+    def after(self, failure: DshloopError, response: httpx.Response | None = None) -> float:
+        """Give the seconds until the next try; raise the failure when there is none."""
+        import random
+        import time
+
+        self._made += 1
+        if response is not None and response.status_code not in TRIED_AGAIN:
+            raise failure from None
+        asked = None if response is None else asked_pause(response.headers, time.time())
+        pause = self._retry.pause(self._made, asked, random.random())
+        if pause is None:
+            raise failure from None
+        return pause
+
+
+def json_parts(json: Any, content: bytes | None = None) -> dict[str, Any]:
+    """Give the body of a request and its headers; ``content`` is one that is encoded already."""
+    if json is None:
+        return {"content": content}
+    return {"content": encoded(json), "headers": {"Content-Type": "application/json"}}
 
 
 def fault(peer: Peer, error: httpx.HTTPError | httpx.StreamError) -> DshloopError:
