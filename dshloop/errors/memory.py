@@ -210,3 +210,30 @@ class OutboxTargetError(FailedError):
 
     code = "OUTBOX_TARGET"
     hint = "Run a session on the profile that has the plugin: dshloop session run --profile NAME."
+
+
+class AgentmemoryRefusedError(PeerUnreachableError):
+    """The agentmemory daemon did not do what it was asked; details have what it said."""
+
+    code = "AGENTMEMORY_REFUSED"
+
+
+class AgentmemoryRestartingError(PeerUnreachableError):
+    """The agentmemory daemon is starting, restarting, or went away in the middle of a call."""
+
+    code = "AGENTMEMORY_RESTARTING"
+    hint = "Try again in a few seconds; dshloop memory status tells how it is."
+
+
+class AgentmemoryTooLargeError(PeerUnreachableError):
+    """What was sent to agentmemory, or asked of it, is more than it takes or gives at once."""
+
+    code = "AGENTMEMORY_TOO_LARGE"
+    hint = "Nothing was changed. Take less at once, or split the text."
+
+
+class AgentmemoryOldError(PeerUnreachableError):
+    """The agentmemory daemon is older than 0.9.29, whose answers are relied on."""
+
+    code = "AGENTMEMORY_OLD"
+    hint = "Update it: npm install -g @agentmemory/agentmemory@latest; then restart it."
