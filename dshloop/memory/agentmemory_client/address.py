@@ -10,7 +10,7 @@ from dshloop.http.peer import Peer, Timeouts, bearer
 
 DEFAULT_URL = "http://localhost:3111"
 URL_VARIABLE = "AGENTMEMORY_URL"
-SECRET_VARIABLE = "AGENTMEMORY_SECRET"  # noqa: S105 - a name, no secret
+SECRET_VARIABLE = "AGENTMEMORY_SECRET"
 
 
 def peer_of(

@@ -215,11 +215,8 @@ def nothing(_value: Row) -> None:
 def objects(value: Row, key: str) -> tuple[Row, ...]:
     """Give the objects of a list."""
     found = value.get(key)
-    return tuple(one for one in found if isinstance(one, Mapping)) if _is_list(found) else ()
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
+    rows = found if isinstance(found, (list, tuple)) else ()
+    return tuple(one for one in rows if isinstance(one, Mapping))
 
 
 def _object(value: Row, key: str) -> Row:
