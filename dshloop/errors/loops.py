@@ -146,3 +146,45 @@ class ScriptInvalidError(FailedError):
 
     code = "SCRIPT_INVALID"
     hint = "Mend the line that is named; docs/fake-driver.md lists the keys."
+
+
+class LoopNameError(UsageError):
+    """A loop's id gives no name that a Python module of its package could have."""
+
+    code = "LOOP_NAME"
+    hint = "Begin the id with a letter, and choose one that is no module of Python's own."
+
+
+class LoopTargetError(NotFoundError):
+    """What is to be tried as a loop is no installed package, module or folder with loops."""
+
+    code = "LOOP_TARGET_NOT_FOUND"
+    hint = "Give MODULE:OBJECT, a module, an installed package, or a folder with a pyproject.toml."
+
+
+class LoopKitError(FailedError, LoopDockError):
+    """A loop doesn't keep what every loop must; details have the failed checks."""
+
+    code = "LOOP_CHECKS_FAILED"
+    hint = "`dshloop loop test` prints what to do about each."
+
+
+class TeamCapError(RefusedError, LoopDockError):
+    """More agents were asked for than may run together, or than a conversation may start."""
+
+    code = "TEAM_TOO_LARGE"
+    hint = "Ask for fewer agents, or give the work to those that are there."
+
+
+class TeamDepthError(RefusedError, LoopDockError):
+    """An agent that is itself so deep in teams of teams asked for a team of its own."""
+
+    code = "TEAM_TOO_DEEP"
+    hint = "Let the agent do the work itself, or a loop allow more with team.depth."
+
+
+class TeamsUnavailableError(FailedError, LoopDockError):
+    """A loop offers teams where nobody runs them: the host has no service agentTeams."""
+
+    code = "TEAMS_UNAVAILABLE"
+    hint = "Run it with `dshloop session run`, or take `team` out of the loop."
