@@ -237,3 +237,17 @@ class AgentmemoryOldError(PeerUnreachableError):
 
     code = "AGENTMEMORY_OLD"
     hint = "Update it: npm install -g @agentmemory/agentmemory@latest; then restart it."
+
+
+class StoreSilentError(PeerUnreachableError):
+    """A store that was asked together with others did not answer in time."""
+
+    code = "STORE_SILENT"
+    hint = "Give it longer: --timeout SECONDS, or dshloop config set memory.timeout SECONDS."
+
+
+class StoresUnreachableError(PeerUnreachableError):
+    """Several stores were asked at once and none of them answered; details say why."""
+
+    code = "STORES_UNREACHABLE"
+    hint = "Ask one of them alone to see more: --store NAME."
