@@ -43,6 +43,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("memory.patchouli.file", str, "its database, to read where no daemon answers"),
     Setting("memory.patchouli.workspace", str, "the workspace to look at, else the current folder"),
     Setting("memory.patchouli.user", str, "the user of the scope to look at"),
+    Setting(
+        "memory.timeout",
+        int,
+        "seconds that each of several stores may take for an answer (5 where unset)",
+    ),
     Setting("memory.semantic", bool, "recall by meaning too, as with --semantic"),
     Setting(
         "memory.embeddings.provider",
