@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import cast
 
 from dshloop.host.approval import ALLOWED
 from dshloop.host.tools import Execution
 from dshloop.terminal import one_line
 
 Ask = Callable[[str], bool]
+"""Blocks until there is an answer."""
+
+Asking = Callable[[str], Awaitable[bool]]
+"""Is awaited in the event loop; a turn that is stopped cancels it."""
+
 _LONGEST = 4000  # characters of a call's arguments in the question; nobody allows what is hidden
 
 
 @dataclass(frozen=True, slots=True)
 class PersonAsked:
-    """Asks by a function that blocks until there is an answer; one question at a time."""
+    """Asks one question at a time."""
 
-    question: Ask
+    question: Asking
     turn: asyncio.Lock
 
     @classmethod
-    def by(cls, question: Ask) -> PersonAsked:
-        """Ask with this function."""
-        return cls(question, asyncio.Lock())
+    def by(cls, question: Ask | Asking) -> PersonAsked:
+        """Ask with this function; one that blocks is called in a thread."""
+        if iscoroutinefunction(question):
+            return cls(question, asyncio.Lock())
+        return cls(partial(_in_thread, cast(Ask, question)), asyncio.Lock())
 
     async def ask(self, execution: Execution, reason: str | None) -> str:
         """Give allowed-once or rejected; whoever stops waiting leaves the question open."""
         async with self.turn:
-            return (
-                ALLOWED if await _in_thread(self.question, _text(execution, reason)) else "rejected"
-            )
+            return ALLOWED if await self.question(_text(execution, reason)) else "rejected"
 
 
 def _text(execution: Execution, reason: str | None) -> str:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from dshloop.drivers.script import Script
     from dshloop.drivers.settings import EngineSettings
     from dshloop.llm.providers import Providers
+    from dshloop.runs.approving import Ask, Asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,9 @@ class RunOptions:
 
     ``resume`` is ``last``, an id or the beginning of one; without it a new session begins, named
     ``session_id`` if given. ``driver`` is a name as typed; ``loop`` and ``preset`` are ids.
-    With ``force_rebind`` a log that can't be read is gone on with in a new session, bound anew.
+    With ``force_rebind`` a log that can't be read is gone on with in a new session, bound anew;
+    with ``rebind`` a session where nothing was said yet runs on what is named here, whatever it
+    recorded before.
     ``engines`` is for drivers of other programs, ``ask`` a yes-or-no question to the person; with
     ``allow_partial`` a driver leaves out what it doesn't carry of a loop.
     ``script`` is what the fake driver says; ``model`` what was typed of a real one, which is of the
@@ -78,8 +81,9 @@ class RunOptions:
     providers: Callable[[], Providers] | None = None
     rows: ProfileRows = field(default_factory=ProfileRows)
     engines: EngineSettings | None = None
-    ask: Callable[[str], bool] | None = None
+    ask: Ask | Asking | None = None
     allow_partial: bool = False
+    rebind: bool = False
 
 
 class Conversation:
@@ -240,6 +244,8 @@ class _Opening:
         assert self.options.resume is not None
         dock = self.process.dock
         log = self._log(self.options.resume)
+        if self.options.rebind:
+            self._record_newer(log, typed)
         typed = None if self.options.driver is None else choose(self.options.driver)
         recorded = await dock.recorded(log.header.id)
         choice = typed or _as_before(recorded.binding, log.events)
@@ -261,6 +267,22 @@ class _Opening:
                 f'"{log.header.id}" goes on with its first {log.stored} events'
             )
             return log
+    def _record_newer(self, log: SessionLog, choice: Choice | None) -> None:
+        """Record what the session will run on behind what it recorded; kept with its next event.
+
+        Raises what `create` would raise for a loop, driver or preset that can't be had.
+        """
+        preset = self.options.preset or binding.effective_preset(
+            log.events, log.header.agent_preset
+        )
+        meta = {}
+        if preset is not None:
+            self.process.presets.rows(preset)
+            meta["agentPreset"] = preset
+        asked = {"sessionId": log.header.id, "meta": meta, **self._asked(choice)}
+        bound, _ = self._answered(self.process.dock.select_create(asked), choice, log.events)
+        log.append(binding.EVENT, binding.binding_data(bound, preset), later=True)
+
 
     def _asked(self, choice: Choice | None) -> Mapping[str, Any]:
         """Give what both ways of opening ask the dock for."""

@@ -31,6 +31,7 @@ from dshloop.runs.stored import StoredSessions
 if TYPE_CHECKING:
     from dshloop.drivers.script import Script
     from dshloop.drivers.settings import EngineSettings
+    from dshloop.runs.approving import Ask, Asking
     from dshloop.llm.providers import Providers
 
 
@@ -75,7 +76,7 @@ async def start_process(
     providers: Callable[[], Providers] | None = None,
     on_warning: Callable[[str], object] | None = None,
     engines: EngineSettings | None = None,
-    ask: Callable[[str], bool] | None = None,
+    ask: Ask | Asking | None = None,
 ) -> Process:
     """Run the rows of a profile; the agents of the dock's config are `runs.agents`'.
 

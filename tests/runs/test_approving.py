@@ -35,3 +35,30 @@ def test_what_is_too_long_to_show_is_said_and_its_end_is_shown() -> None:
     text = asked("x" * 9000 + "; rm -rf all")
     assert "[5012 MORE CHARACTERS]" in text
     assert "; rm -rf all (sure?)" in text
+
+
+def test_a_question_in_the_event_loop_is_awaited_and_ends_with_its_turn() -> None:
+    ended: list[str] = []
+
+    async def question(text: str) -> bool:
+        try:
+            await asyncio.sleep(30 if "wait" in text else 0)
+        except asyncio.CancelledError:
+            ended.append(text)
+            raise
+        return True
+
+    async def both() -> str:
+        agent: Any = None
+        signal: Any = None
+        person = PersonAsked.by(question)
+        waiting = Execution(agent, "c", "shell", "wait", 1, 1, signal)
+        task = asyncio.ensure_future(person.ask(waiting, None))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        return await person.ask(Execution(agent, "d", "shell", "go", 1, 1, signal), None)
+
+    assert asyncio.run(both()) == "allowed-once"
+    assert ended == ["Allow shell wait?"]
