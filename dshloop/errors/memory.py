@@ -251,3 +251,20 @@ class StoresUnreachableError(PeerUnreachableError):
 
     code = "STORES_UNREACHABLE"
     hint = "Ask one of them alone to see more: --store NAME."
+
+
+class BridgeSecretError(FailedError):
+    """The secret of the row dsh-agentmemory names a variable that is unset."""
+
+    code = "BRIDGE_SECRET"
+    hint = "Set the variable, or give the reference a default: ${NAME:default}."
+
+
+class BridgeUnreachableError(PeerUnreachableError):
+    """The agentmemory daemon of the row dsh-agentmemory does not answer, or not as one."""
+
+    code = "BRIDGE_UNREACHABLE"
+    hint = (
+        "Start it (npx @agentmemory/agentmemory, or dshloop memory serve), mend baseUrl, or have "
+        "the row use the store of this machine: store: local."
+    )
