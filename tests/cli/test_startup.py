@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -112,7 +113,7 @@ def test_a_turn_without_model_and_profile_imports_only_what_it_runs() -> None:
 @pytest.mark.parametrize(
     ("words", "built"),
     [
-        (["session", "run", "hi"], {"run"}),
+        (["driver", "list"], {"list"}),
         (["config", "list"], {"list"}),
         (["undo", "redo"], {"undo"}),
     ],
@@ -123,6 +124,15 @@ def test_only_the_verb_that_is_called_is_built(words: list[str], built: set[str]
     assert set(getattr(found, "commands", {found.name: found})) == built
     _, found, _ = root.resolve_command(typer.Context(root), ["session", "--json", "run"])
     assert len(found.commands) > 10
+
+
+@pytest.mark.parametrize(("group", "verb"), [("session", "run"), ("memory", "recall")])
+def test_only_the_module_of_the_verb_that_is_called_is_imported(group: str, verb: str) -> None:
+    modules = imported([group, verb, "--help"])
+    table = importlib.import_module(f"dshloop.cli.{group}").VERBS
+    package = f"dshloop.cli.{group}."
+    verbs = modules & {package + module for module in table.values()}
+    assert verbs == {package + table[verb]}
 
 
 @pytest.mark.usefixtures("small_home")

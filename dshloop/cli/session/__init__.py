@@ -1,10 +1,30 @@
 """`dshloop session`: run, look at, mend, copy and keep sessions.
 
-One module for each kind of verb; importing this package registers them all on `app`.
+`VERBS` says in which module a verb is; one is imported when it is called.
 """
 
-# in the order in which the help lists their verbs
-from dshloop.cli.session import run, look, tail, find, export, keep, mend, bind  # noqa: I001
-from dshloop.cli.session.common import app
+from __future__ import annotations
 
-__all__ = ["app", "bind", "export", "find", "keep", "look", "mend", "run", "tail"]
+from collections.abc import Mapping
+
+from dshloop.cli.verbs import verbs_app
+
+# in the order in which the help lists them
+VERBS: Mapping[str, str] = {
+    "run": "run",
+    "list": "look",
+    "show": "look",
+    "tail": "tail",
+    "search": "find",
+    "stats": "find",
+    "export": "export",
+    "fork": "keep",
+    "rename": "keep",
+    "delete": "keep",
+    "restore": "keep",
+    "fsck": "mend",
+    "repair": "mend",
+    "bind": "bind",
+}
+
+app = verbs_app(__name__, "session", "Run, look at, mend, copy and keep sessions.", VERBS)

@@ -7,9 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from dshloop.cli.docked import DryRun, docked
-from dshloop.cli.params import ProfileCommand, invocation
-from dshloop.cli.session.common import app, session_ids
+from dshloop.cli.params import ProfileCommand, invocation, new_app
+from dshloop.cli.session.common import session_ids
 from dshloop.result import Result
+
+app = new_app("session", "")
 
 
 @app.command(cls=ProfileCommand, epilog="Example: dshloop session bind last --dry-run")

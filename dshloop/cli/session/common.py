@@ -1,4 +1,4 @@
-"""The Typer app of `dshloop session`, and what completion offers its verbs."""
+"""What the verbs of `dshloop session` share: arguments, and what completion offers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.params import invocation, new_app
+from dshloop.cli.params import invocation
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
     from dshloop.sessions.catalog import Entry
     from dshloop.transcripts.findings import Finding
-
-app = new_app("session", "Run, look at, mend, copy and keep sessions.")
 
 
 def session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, app, finding_warnings
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.cli.session.common import Session, finding_warnings
 from dshloop.errors import UsageError
 from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
     from dshloop.runs.exporting import Exported, Format
+
+app = new_app("session", "")
 
 
 def _formats(ctx: Any, args: list[str], incomplete: str) -> list[str]:

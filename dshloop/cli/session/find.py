@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Here, Session, Since, app, narrowed
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.cli.session.common import Here, Session, Since, narrowed
 from dshloop.result import Result
 
 if TYPE_CHECKING:
     from dshloop.sessions.search import Hit
+
+app = new_app("session", "")
 
 
 @app.command(cls=Command, epilog='Example: dshloop session search "deploy script"')

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, Stored, app, deleted_ids
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.cli.session.common import Session, Stored, deleted_ids
 from dshloop.result import Result
+
+app = new_app("session", "")
 
 
 @app.command(cls=Command, epilog="Example: dshloop session fork last --at 2")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, Since, app, finding_warnings, moment
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.cli.session.common import Session, Since, finding_warnings, moment
 from dshloop.errors import UsageError
 from dshloop.result import Caution, Result, Table
 
 if TYPE_CHECKING:
     from dshloop.runs.listing import Row
+
+app = new_app("session", "")
 
 
 @app.command("list", cls=Command)

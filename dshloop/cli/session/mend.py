@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, app
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.cli.session.common import Session
 from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Result
 
 if TYPE_CHECKING:
     from dshloop.sessions.fsck import Checked
+
+app = new_app("session", "")
 
 _MOST_SHOWN = 50
 

@@ -11,8 +11,8 @@ from dshloop.cli.dock_complete import loop_ids, preset_ids, runnable_drivers
 from dshloop.cli.docked import run_rows
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.models import asking, model_names, provider_names
-from dshloop.cli.params import ProfileCommand, invocation
-from dshloop.cli.session.common import app, session_ids
+from dshloop.cli.params import ProfileCommand, invocation, new_app
+from dshloop.cli.session.common import session_ids
 from dshloop.errors import ExitCode, PromptMissingError, UsageError
 from dshloop.result import Caution, End, Result, Stream
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dshloop.runs.conversation import RunOptions
     from dshloop.runs.prompts import Format
     from dshloop.runs.run import Ended, Record
+
+app = new_app("session", "")
 
 
 def _formats(ctx: Any, args: list[str], incomplete: str) -> list[str]:

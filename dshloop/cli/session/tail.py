@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.params import Command, invocation
-from dshloop.cli.session.common import Session, app
+from dshloop.cli.params import Command, invocation, new_app
+from dshloop.cli.session.common import Session
 from dshloop.result import End, Stream
 
 if TYPE_CHECKING:
     from dshloop.sessions.follow import Follower
+
+app = new_app("session", "")
 
 
 @app.command(cls=Command, epilog="Example: dshloop session tail last -f")
