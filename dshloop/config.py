@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dshloop.errors import ConfigInvalidError, SettingUnknownError
 from dshloop.paths import Places
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from dshloop.journal import Change, Journal
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One key that config.yml may hold: its type and what it does."""
 
     key: str

@@ -14,9 +14,9 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import EllipsisType
+from typing import NamedTuple
 
 from dshloop.errors import ChangedSinceReadError, UnreadableFileError, WriteFailedError
 
@@ -40,8 +40,7 @@ _REASONS = {
 _OPEN_DESCRIPTORS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A file's text without its byte order mark, and whether it had one."""
 
     value: str

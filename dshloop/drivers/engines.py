@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.errors import PeerUnreachableError
@@ -29,8 +28,7 @@ CARRIES: Mapping[str, Carries] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOf:
+class EngineOf(NamedTuple):
     """Makes agents of one of the two kinds."""
 
     kind: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.errors import AgentSetupAbortedError
 from dshloop.host.abort import AbortSignal
@@ -42,8 +42,7 @@ class ResumeOptions:
     signal: AbortSignal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AgentHandle:
+class AgentHandle(NamedTuple):
     """A living agent, and how to end it."""
 
     agent: Agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
@@ -23,8 +23,7 @@ MALFORMED = "MALFORMED_RESPONSE"
 _OVER: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """How a request ended: tool calls to run, cut for want of tokens, or failed."""
 
     calls: Sequence[Mapping[str, Any]] = ()
@@ -61,8 +60,7 @@ async def ask(
             return answer
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     config: Mapping[str, Any]
     place: Mapping[str, int]
     system: str | None

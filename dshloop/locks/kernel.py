@@ -13,7 +13,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +141,7 @@ else:
 
 
 def _write_owner(descriptor: int, owner: Owner) -> None:
-    text = json.dumps(asdict(owner)).encode() + b"\n"
+    text = json.dumps(owner._asdict()).encode() + b"\n"
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, text)

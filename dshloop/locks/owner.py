@@ -6,9 +6,8 @@ import os
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dshloop.errors import LockHeldError
 from dshloop.files import shown
@@ -17,8 +16,7 @@ Thread: TypeAlias = tuple[int, int]
 """A thread as pid and number: a forked child has its parent's memory, but not its locks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """Who holds a lock; `pid` is None when that can't be told, `since` is in epoch seconds."""
 
     pid: int | None

@@ -6,8 +6,7 @@ It rides on the known event ``agent-preset/selected``, so that DSH still loads t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from dshloop.errors import LoopSwitchError
 from dshloop.loops.names import is_name, is_object
@@ -35,8 +34,7 @@ PRESET_LOOPS = dict.fromkeys(("standard", "minimal", "code", "ptc", "cordis"), "
 DEFAULT_LOOP = "standard"
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """A loop and, for strategy loops, the driver it runs on."""
 
     loop: str
@@ -51,8 +49,7 @@ class Binding:
         return self.loop if self.driver is None else f"{self.loop} on {self.driver}"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """What a session's log says about loop and driver, and where that comes from.
 
     ``recorded`` is false when the loop is only inferred: from the preset's usual loop, or from
@@ -66,8 +63,7 @@ class Stored:
     preset: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """What a session's log holds about how it runs: its binding, its preset, where it works.
 
     ``last_event`` is the time of its newest event in milliseconds since the epoch.

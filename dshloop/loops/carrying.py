@@ -8,8 +8,7 @@ lets it go on without.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.errors import DriverLacksError
 from dshloop.host.hooks import EVENTS
@@ -25,8 +24,7 @@ ENGINES_OWN = "enginesOwn"
 """Marks a loop that only mounts what every engine brings in a form of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Carries:
+class Carries(NamedTuple):
     """What reaches an engine: of the options, of prompt and tools, and which events it tells of."""
 
     options: Collection[str] = OPTIONS
@@ -99,8 +97,7 @@ def _options(options: Mapping[str, Any], carries: Carries) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reach:
+class _Reach(NamedTuple):
     """How far an agent has been prepared: its sections, tools, limits of tools, listeners."""
 
     sections: Collection[str]

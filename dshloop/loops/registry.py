@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 from dshloop.errors import (
     DuplicateDriverError,
@@ -188,8 +188,7 @@ class DriverRegistry:
         return sorted(self._drivers)
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionDriver:
+class FunctionDriver(NamedTuple):
     """A driver made of two functions."""
 
     create_agent: Make

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.host.setup import Commit, prepare, run_commit
 from dshloop.loops.registry import Setup
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(NamedTuple):
     """What a setup gives back when something is left to do at the moment of publication."""
 
     commit: Commit

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from dshloop.errors import InvalidDriverError
 from dshloop.host.calling import call
@@ -18,8 +18,7 @@ from dshloop.loops.setups import compose_setups
 _PAIR = "createAgent(ownerCtx, options) and resume(ownerCtx, options)"
 
 
-@dataclass(frozen=True, slots=True)
-class WrappedLoop:
+class WrappedLoop(NamedTuple):
     """A strategy that can make agents like a driver loop; ``source_loop`` is its id."""
 
     loop: Loop

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dshloop.host.rows import HostRow
 from dshloop.loops.binding import DEFAULT_LOOP, PRESET_LOOPS
@@ -35,8 +35,7 @@ RECORDERS = ("dsh-agentmemory", "dsh-patchouli-agent-loop")
 """Rows that record and offer memory: ours is left out beside them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """A profile's rows, and those that were added in memory."""
 
     rows: tuple[HostRow, ...]

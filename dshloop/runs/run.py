@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.errors import DshloopError, ExitCode, exit_code_of_turn
 from dshloop.paths import Places
@@ -15,8 +15,7 @@ from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """The session is there; the first record of a run."""
 
     id: str
@@ -26,15 +25,13 @@ class Opened:
     resumed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(NamedTuple):
     """An event was appended to the session's log."""
 
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """The run is over; the last record.
 
     ``outcome`` is the reason kind of the last turn's end, ``failure`` its error, or what else than

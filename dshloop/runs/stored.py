@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from dshloop.errors import SessionExistsError, SessionReadOnlyError, SessionUnreadableError
 from dshloop.files import shown
@@ -17,8 +18,7 @@ from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import V0, Event
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(NamedTuple):
     """What is whole of a log that can't be gone on with; its bindings count for nothing."""
 
     events: Sequence[Event] = ()

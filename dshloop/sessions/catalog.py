@@ -10,7 +10,6 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -44,8 +43,7 @@ class Entry(NamedTuple):
         return Path(self.file)
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """What the ends of a log tell. ``events`` are those that were looked at, in order.
 
     ``state`` is the reason kind of the last turn's end, ``open`` for a turn without one, ``empty``

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.transcripts.vocabulary import V0, V4, VERSIONS, is_count
 
@@ -14,8 +13,7 @@ HEADER_KEYS = frozenset(
 RETIRED = ("sandboxMode", "approvalPolicy")
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """Who and where a session is; ``raw`` is the line as it stands. Times are epoch ms."""
 
     version: int
