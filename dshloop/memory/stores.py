@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 PATCHOULI = "patchouli"
 STORES = (EMBEDDED, PATCHOULI)
+PATCHOULI_HOME = "~/.patchouli"
 DATABASE = "memory.db"
 """What the embedded store's file is called in a data folder."""
 
@@ -79,6 +80,23 @@ def open_reader(
     from dshloop.memory.sqlite.reader import SqliteReader
 
     return SqliteReader(file, **opening)
+
+
+def set_up_stores(
+    setting: Callable[[str], Any], variables: Mapping[str, str], place: Callable[[str], Path]
+) -> Sequence[str]:
+    """Name the stores that are asked where all are meant: the embedded one, the one in use, and
+    each that something is known of: a part ``memory.NAME`` in config.yml, its variable NAME_URL,
+    or Patchouli's folder in the usual place. None of them is looked for on the network."""
+    used = variables.get("DSHLOOP_STORE") or setting("memory.store")
+    known = [
+        name
+        for name in STORES
+        if setting(f"memory.{name}")
+        or variables.get(f"{name.upper()}_URL", "").strip()
+        or (name == PATCHOULI and place(PATCHOULI_HOME).is_dir())
+    ]
+    return list(dict.fromkeys([EMBEDDED, *([used] if used else ()), *known]))
 
 
 def _other(

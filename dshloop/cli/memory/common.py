@@ -23,12 +23,16 @@ from dshloop.result import Caution
 if TYPE_CHECKING:
     from dshloop.config import Config
     from dshloop.memory.embedding import Embedder
+    from dshloop.memory.entries import Entry
+    from dshloop.memory.merging import Origin
     from dshloop.memory.moments import Moment
     from dshloop.memory.store import Filters, MemoryReader, MemoryStore
 
 FORMATS = ("text", "json", "jsonl", "md")
 _NO_FILTER = ("store", "readonly")
 _KEPT = "dshloop.memory"
+_ORIGIN = "dshloop.memory.origin"
+_SEVERAL = frozenset({"stores", "all_stores", "timeout"})
 _SHARED = "shared_"  # keeps the names of shared options apart from those of a verb's own
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show at most N.")]
@@ -100,10 +104,16 @@ class ReadVerb(WriteVerb):
     sets = ("store", "readonly")
 
 
+class CountVerb(WriteVerb):
+    """A verb that reads one store or several at once."""
+
+    sets = ("stores", "readonly")
+
+
 class ShowVerb(WriteVerb):
     """A verb that shows entries."""
 
-    sets = ("format", "store", "readonly")
+    sets = ("format", "stores", "readonly")
 
 
 class SessionsVerb(WriteVerb):
@@ -121,7 +131,7 @@ class FilterVerb(WriteVerb):
 class ListVerb(WriteVerb):
     """A verb that lists the entries which pass filters."""
 
-    sets = ("filters", "format", "store", "readonly")
+    sets = ("filters", "format", "stores", "readonly")
 
 
 def _options(sets: Sequence[str]) -> Iterator[TyperOption]:
@@ -134,7 +144,10 @@ def _options(sets: Sequence[str]) -> Iterator[TyperOption]:
         yield _value("--format", "FORMAT", text, complete.formats)
         yield _flag("--brief", "Print a line for each.")
         yield _flag("--full", "Print whole texts.")
-    yield _value("--store", "NAME", "The store instead of $DSHLOOP_STORE.", complete.stores)
+    if "stores" in sets:
+        yield from _stores_options()
+    else:
+        yield _value("--store", "NAME", "The store instead of $DSHLOOP_STORE.", complete.stores)
     if "readonly" in sets:
         yield _flag("--readonly", "Open the store for reading only.")
 
@@ -155,21 +168,31 @@ def _moment_options() -> Iterator[TyperOption]:
     yield _value("--until", "WHEN", "Up to then; a day counts whole.", complete.moments)
 
 
-def _value(name: str, metavar: str, text: str, offered: Any, *others: str) -> TyperOption:
+def _stores_options() -> Iterator[TyperOption]:
+    text = "The store instead of $DSHLOOP_STORE; given again, one more."
+    yield _value("--store", "NAME", text, complete.stores, multiple=True)
+    yield _flag("--all-stores", "Ask the embedded store and all that are set up.")
+    text = "How long each of several stores may take (5)."
+    yield _value("--timeout", "SECONDS", text, None, type=float)
+
+
+def _value(
+    name: str, metavar: str, text: str, offered: Any, *others: str, **more: Any
+) -> TyperOption:
     return TyperOption(
         param_decls=[name, *others, _SHARED + name[2:]],
-        type=str,
         metavar=metavar,
         expose_value=False,
         callback=_keep,
         help=text,
         autocompletion=offered,
+        **{"type": str, **more},
     )
 
 
 def _flag(name: str, text: str) -> TyperOption:
     return TyperOption(
-        param_decls=[name, _SHARED + name[2:]],
+        param_decls=[name, _SHARED + name[2:].replace("-", "_")],
         is_flag=True,
         default=False,
         expose_value=False,
@@ -180,13 +203,16 @@ def _flag(name: str, text: str) -> TyperOption:
 
 def _keep(ctx: Any, param: Any, value: Any) -> None:
     """Keep a shared option's value for `given`, and let a format of JSON hold for errors too."""
-    if value is None or value is False:
+    if value is None or value is False or value == ():
         return
     name = param.name.removeprefix(_SHARED)
     if name == "format":
         if value not in FORMATS:
             raise typer.BadParameter(f'"{value}" is none of {", ".join(FORMATS)}')
         invocation(ctx).json |= value in ("json", "jsonl")
+    if isinstance(value, tuple):
+        names = tuple(dict.fromkeys(value))
+        name, value = (name, names[0]) if len(names) == 1 else ("stores", names)
     ctx.meta.setdefault(_KEPT, {})[name] = value
 
 
@@ -194,6 +220,17 @@ def given(ctx: typer.Context) -> Mapping[str, Any]:
     """Give the shared options of a verb that were given, by their names."""
     kept: Mapping[str, Any] = ctx.meta.get(_KEPT, {})
     return kept
+
+
+def asked_several(ctx: typer.Context) -> bool:
+    """Whether several stores are asked, or one as if it were one of several."""
+    return not _SEVERAL.isdisjoint(given(ctx))
+
+
+def origin_of(ctx: typer.Context, entry: Entry) -> Origin | None:
+    """Tell where an entry comes from, None where one store was asked."""
+    known: Callable[[Entry], Origin] | None = ctx.meta.get(_ORIGIN)
+    return None if known is None else known(entry)
 
 
 def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) -> Filters:
@@ -269,11 +306,18 @@ def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
 
 @contextmanager
 def opened_to_read(ctx: typer.Context) -> Iterator[MemoryReader]:
-    """Lend what reads the store that is meant; no code that writes is loaded."""
+    """Lend what reads the store that is meant, or several; no code that writes is loaded."""
     from dshloop.memory.stores import open_reader
 
     run = invocation(ctx)
-    name, options = _opening(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
+    if asked_several(ctx):
+        from dshloop.cli.memory.several import opened_together
+
+        with opened_together(ctx) as several:
+            ctx.meta[_ORIGIN] = several.origin_of
+            yield several
+        return
+    name, options = opening(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
     reader = open_reader(name, **options, readonly="readonly" in given(ctx))
     try:
         yield reader
@@ -287,8 +331,8 @@ def opened_as(
 ) -> Iterator[MemoryStore]:
     """Lend the store of a name, that which is meant when there is none."""
     run = invocation(ctx)
-    opening = opener(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")), name)
-    store = opening(readonly)
+    lend = opener(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")), name)
+    store = lend(readonly)
     try:
         yield store
     finally:
@@ -301,11 +345,11 @@ def opener(
     """Give what opens the store that is meant, for reading only when it is told True."""
     from dshloop.memory.stores import open_store
 
-    named, options = _opening(ctx, notice, name)
+    named, options = opening(ctx, notice, name)
     return lambda readonly: open_store(named, **options, readonly=readonly)
 
 
-def _opening(
+def opening(
     ctx: typer.Context, notice: Callable[[str], None], name: str | None = None
 ) -> tuple[str | None, dict[str, Any]]:
     """Give the name of the store that is meant, and how it is to be opened."""

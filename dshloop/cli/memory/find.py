@@ -18,7 +18,7 @@ from dshloop.cli.memory.common import (
     module_app,
     opened_to_read,
 )
-from dshloop.cli.memory.view import Form, entries_view, hits_view, listed
+from dshloop.cli.memory.view import Form, entries_view, hits_view, listed, row_of
 from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Result, View
 
@@ -50,7 +50,8 @@ def recall(
     """Find what answers a question, best first; exit 3 when there is nothing.
 
     The score says how much of the question an entry covers: 0 none of its words, 1 all of them,
-    rare words more than common ones. What scores too low is not shown.
+    rare words more than common ones. What scores too low is not shown. Several stores are asked at
+    the same time and their hits ordered by rank: scores of different stores don't compare.
     """
     from dshloop.memory.entries import KINDS
 
@@ -71,7 +72,7 @@ def recall(
         return Result({"count": len(hits)}, str(len(hits)), exit_code=code)
     return listed(
         ctx,
-        [hit.as_json() for hit in hits],
+        [row_of(ctx, hit.entry, hit.as_json()) for hit in hits],
         lambda how: hits_view(hits, how, why=why),
         notices=[] if hits else [_NOTHING if min_score is None else _NOTHING_AT_ALL],
         exit_code=code,
@@ -141,7 +142,8 @@ def entries_answer(
     def view(how: Form) -> View:
         return entries_view(entries, how, empty)
 
-    return listed(ctx, [entry.as_json() for entry in entries], view, notices=more)
+    rows = [row_of(ctx, entry, entry.as_json()) for entry in entries]
+    return listed(ctx, rows, view, notices=more)
 
 
 def _more(there_are: bool, offset: int) -> list[str]:

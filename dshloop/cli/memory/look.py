@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from dshloop.cli.memory.common import Id, ReadVerb, ShowVerb, module_app, opened_to_read
-from dshloop.cli.memory.view import Form, briefly, cells, entries_view, form, listed, page
+from dshloop.cli.memory.common import (
+    CountVerb,
+    Id,
+    ShowVerb,
+    asked_several,
+    module_app,
+    opened_to_read,
+)
+from dshloop.cli.memory.view import (
+    Form,
+    briefly,
+    cells,
+    entries_view,
+    form,
+    listed,
+    page,
+    row_of,
+)
 from dshloop.result import Lines, Result, Table, View
 from dshloop.terminal import one_line
+
+if TYPE_CHECKING:
+    from dshloop.memory.federation import FederatedReader
+    from dshloop.memory.store import Stats
 
 app = module_app()
 
@@ -20,11 +41,14 @@ def show(ctx: typer.Context, entry_id: Annotated[str, Id]) -> Result[Any]:
     how = form(ctx)
     with opened_to_read(ctx) as store:
         entry = store.get(entry_id)
-    data = briefly(entry.as_json()) if how.brief else entry.as_json()
+    whole = row_of(ctx, entry, entry.as_json())
+    data = briefly(whole) if how.brief else whole
     if how.kind in ("json", "jsonl"):
         return Result(data if how.kind == "json" else Lines([data]))
     text = how.kind == "text" and not how.brief
-    return Result(data, page(entry) if text else entries_view([entry], how._replace(full=True), ""))
+    return Result(
+        data, page(entry, how) if text else entries_view([entry], how._replace(full=True), "")
+    )
 
 
 @app.command(cls=ShowVerb)
@@ -34,20 +58,34 @@ def history(ctx: typer.Context, memory_id: Annotated[str, Id]) -> Result[Any]:
         versions = store.history(memory_id)
 
     def view(how: Form) -> View:
-        if how != Form("text", brief=False, full=False):
+        if not how.plain:
             return entries_view(versions, how, "")
         columns = ("VERSION", "ID", "CREATED", "TYPE", "PROJECT", "TITLE")
         rows = [(f"{one.version}{'*' * one.latest}", *cells(one)) for one in versions]
         return Table(columns, rows)
 
-    return listed(ctx, [one.as_json() for one in versions], view)
+    return listed(ctx, [row_of(ctx, one, one.as_json()) for one in versions], view)
 
 
-@app.command(cls=ReadVerb)
+@app.command(cls=CountVerb)
 def stats(ctx: typer.Context) -> Result[dict[str, Any]]:
     """Count what is stored, by type and project."""
     with opened_to_read(ctx) as store:
+        if asked_several(ctx):
+            return _stats_of_several(cast("FederatedReader", store).stats_by_store())
         found = store.stats()
+    return Result(found.as_json(), "\n".join(_counts(found)))
+
+
+def _stats_of_several(by_store: Mapping[str, Stats]) -> Result[dict[str, Any]]:
+    from dshloop.memory.federation import total_of
+
+    each = {name: found.as_json() for name, found in by_store.items()}
+    views = ["\n".join(_counts(found)) for found in by_store.values()]
+    return Result({**total_of(by_store).as_json(), "stores": each}, "\n".join(views))
+
+
+def _counts(found: Stats) -> list[str]:
     size = "" if found.bytes is None else f", {_size(found.bytes)}"
     lines = [f"{found.memories} memories in {found.where} ({found.store}{size})"]
     for name in ("observations", "sessions", "versions", "forgotten", "semantic"):
@@ -57,7 +95,7 @@ def stats(ctx: typer.Context) -> Result[dict[str, Any]]:
     lines += [f"  type         {name}: {number}" for name, number in found.types.items()]
     for name, number in found.projects.items():
         lines.append(f"  project      {one_line(name) or '(every project)'}: {number}")
-    return Result(found.as_json(), "\n".join(lines))
+    return lines
 
 
 def _size(count: int) -> str:

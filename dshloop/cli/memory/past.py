@@ -21,7 +21,7 @@ from dshloop.cli.memory.common import (
     project,
 )
 from dshloop.cli.memory.find import newest
-from dshloop.cli.memory.view import Form, cells, entries_view, listed, when
+from dshloop.cli.memory.view import Form, cells, entries_view, listed, row_of, when
 from dshloop.cli.params import invocation
 from dshloop.result import Result, Table, View
 from dshloop.terminal import one_line
@@ -101,14 +101,14 @@ def timeline(
         placed = around(store, " ".join(anchor), where, before=before, after=after, now=now)
 
     def view(how: Form) -> View:
-        if how != Form("text", brief=False, full=False):
+        if not how.plain:
             return entries_view([one.entry for one in placed], how, "")
         rows = [
             (f"{one.position:+d}" if one.position else "0", *cells(one.entry)) for one in placed
         ]
         return Table(("AT", "ID", "CREATED", "TYPE", "PROJECT", "TITLE"), rows)
 
-    return listed(ctx, [one.as_json() for one in placed], view)
+    return listed(ctx, [row_of(ctx, one.entry, one.as_json()) for one in placed], view)
 
 
 def _sessions_view(found: Sequence[Session], how: Form) -> View:

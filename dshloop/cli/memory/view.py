@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from dshloop.cli.memory.common import given
+from dshloop.cli.memory.common import asked_several, given, origin_of
 from dshloop.cli.params import invocation
 from dshloop.errors import UsageError
 from dshloop.result import Lines, Result, Table, View
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SNIPPET = 240  # characters of a text that a hit shows
 LINE = 80  # characters of it that stand behind a title
-_BRIEF_KEYS = ("score", "position", "kind", "id", "type", "title", "project", "session")
+_BRIEF_KEYS = ("store", "score", "position", "kind", "id", "type", "title", "project", "session")
 _LABELS = (
     "id", "type", "hook", "project", "agent", "session", "title", "subtitle", "concepts", "files",
     "created_at", "updated_at", "expires_at", "strength", "version", "previous", "repeats",
@@ -29,11 +29,24 @@ _EVERY = "every project"
 
 
 class Form(NamedTuple):
-    """What --format, --brief and --full ask for; ``kind`` is text, json, jsonl or md."""
+    """What --format, --brief and --full ask for; ``kind`` is text, json, jsonl or md.
+
+    ``store`` names the store of an entry where several were asked.
+    """
 
     kind: str
     brief: bool
     full: bool
+    store: Callable[[Entry], str] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing else than the usual text was asked for."""
+        return self.kind == "text" and not (self.brief or self.full)
+
+    def placed(self, entry: Entry) -> tuple[str, ...]:
+        """Give the store of an entry as a cell or word, nothing where one store was asked."""
+        return () if self.store is None else (self.store(entry),)
 
 
 def form(ctx: typer.Context) -> Form:
@@ -45,7 +58,26 @@ def form(ctx: typer.Context) -> Form:
     kind = asked.get("format", "text")
     if invocation(ctx).json and kind != "jsonl":
         kind = "json"
-    return Form(kind, brief, full)
+    return Form(kind, brief, full, _store_names(ctx))
+
+
+def _store_names(ctx: typer.Context) -> Callable[[Entry], str] | None:
+    """Give what names the stores of an entry: the one that it is from, and how many more."""
+    if not asked_several(ctx):
+        return None
+
+    def names(entry: Entry) -> str:
+        origin = origin_of(ctx, entry)
+        assert origin is not None
+        return f"{origin.store}+{len(origin.also)}" if origin.also else origin.store
+
+    return names
+
+
+def row_of(ctx: typer.Context, entry: Entry, row: dict[str, Any]) -> dict[str, Any]:
+    """Put the store of an entry into its JSON value, where several were asked."""
+    origin = origin_of(ctx, entry)
+    return row if origin is None else {**row, **origin.as_json()}
 
 
 def listed(
@@ -68,7 +100,7 @@ def hits_view(hits: Sequence[Hit], how: Form, *, why: bool) -> str:
     if how.kind == "md":
         return "\n".join(_markdown(hit.entry, how, f"score {hit.score:.2f}") for hit in hits)
     if how.brief and not why:
-        return "\n".join(f"{hit.score:.2f}  {_line(hit.entry)}" for hit in hits)
+        return "\n".join(f"{hit.score:.2f}  {_line(hit.entry, how)}" for hit in hits)
     return "\n".join(_hit(hit, how, why=why) for hit in hits)
 
 
@@ -79,11 +111,12 @@ def entries_view(entries: Sequence[Entry], how: Form, empty: str) -> View:
     if how.kind == "md":
         return "\n".join(_markdown(entry, how) for entry in entries)
     if how.brief:
-        return "\n".join(map(_line, entries))
+        return "\n".join(_line(entry, how) for entry in entries)
     if how.full:
-        return "\n\n".join(map(page, entries))
-    columns = ("ID", "CREATED", "TYPE", "PROJECT", "TITLE")
-    return Table(columns, [cells(entry) for entry in entries], empty=empty)
+        return "\n\n".join(page(entry, how) for entry in entries)
+    columns = (*(("STORE",) if how.store else ()), "ID", "CREATED", "TYPE", "PROJECT", "TITLE")
+    rows = [(*how.placed(entry), *cells(entry)) for entry in entries]
+    return Table(columns, rows, empty=empty)
 
 
 def cells(entry: Entry) -> tuple[str, ...]:
@@ -119,10 +152,10 @@ def counted(entries: Sequence[Entry]) -> str:
     return " and ".join(parts)
 
 
-def page(entry: Entry) -> str:
+def page(entry: Entry, how: Form) -> str:
     """Lay out one entry: its labels, then its text as it is."""
     data = entry.as_json()
-    lines = []
+    lines = [f"{'store':<9} {name}" for name in how.placed(entry)]
     for key in _LABELS:
         value = data.get(key)
         text = ", ".join(value) if isinstance(value, list) else str(value or "")
@@ -133,14 +166,15 @@ def page(entry: Entry) -> str:
     return "\n".join([*lines, "", entry.content])
 
 
-def _line(entry: Entry) -> str:
-    return f"{entry.id}  {named(entry)}"
+def _line(entry: Entry, how: Form) -> str:
+    return "  ".join((*how.placed(entry), entry.id, named(entry)))
 
 
 def _hit(hit: Hit, how: Form, *, why: bool) -> str:
     """Lay out one hit: what it is, then its title, and its text where that says more."""
     entry = hit.entry
-    head = f"{hit.score:.2f}  {entry.id}  {entry.type}  {one_line(entry.project or _EVERY)}"
+    labels = (entry.id, entry.type, one_line(entry.project or _EVERY))
+    head = "  ".join((f"{hit.score:.2f}", *how.placed(entry), *labels))
     lines = [head, *(_titled(entry, how) if not how.brief else [named(entry)])]
     if hit.folded:
         lines.append(f"(stands for {len(hit.folded)} more that say nearly the same)")
@@ -175,6 +209,7 @@ def _markdown(entry: Entry, how: Form, *facts: str) -> str:
     if how.brief:
         return f"- {title} (`{entry.id}`)"
     labels = [entry.type, entry.project or _EVERY, when(entry.created_at), f"`{entry.id}`", *facts]
+    labels += how.placed(entry)
     text = entry.content if how.full else one_line(entry.content, SNIPPET)
     quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
     return f"## {title}\n\n{' · '.join(map(one_line, labels))}\n\n{quoted}\n"

@@ -8,8 +8,8 @@ import typer
 
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import (
+    CountVerb,
     ProjectHere,
-    ReadVerb,
     Semantic,
     module_app,
     opened_to_read,
@@ -22,7 +22,7 @@ from dshloop.result import Result
 app = module_app()
 
 
-@app.command(cls=ReadVerb, epilog="Example: dshloop memory context --project . --budget 1000")
+@app.command(cls=CountVerb, epilog="Example: dshloop memory context --project . --budget 1000")
 def context(
     ctx: typer.Context,
     project_name: ProjectHere = None,

@@ -1,0 +1,354 @@
+"""Several stores asked as one: at the same time, with a limit for each, and what they share folded.
+
+Scores of different stores mean different things, so what they find is ordered by rank: a hit is
+worth 1 / (60 + its rank) of each store that has it (reciprocal rank fusion). The score of a hit
+stays what its store says, and each store applies its own floor: what none of them finds relevant
+is no answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar
+
+from dshloop.errors import (
+    AmbiguousIdError,
+    DshloopError,
+    MemoryNotFoundError,
+    StoreSilentError,
+    StoresUnreachableError,
+    StoreUnknownError,
+    UsageError,
+)
+from dshloop.memory.entries import Entry, Memory, Session
+from dshloop.memory.merging import Origin, merged_entries, merged_hits, same_text
+from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, MemoryReader, Stats
+
+PATIENCE = 5.0
+"""Seconds that a store may take for an answer, its opening included."""
+
+_LETTING_GO = 1.0  # seconds for stores to close; one that hangs is left behind
+_ASKERS = (UsageError, StoreUnknownError)  # faults of the question: no store could mend them
+_EVERYTHING = Filters()
+T = TypeVar("T")
+E = TypeVar("E", bound=Entry)
+Question = Callable[[MemoryReader], T]
+
+
+class Source(NamedTuple):
+    """A store by its name, and what opens it."""
+
+    name: str
+    open: Callable[[], MemoryReader]
+
+
+class Failure(NamedTuple):
+    """A store that gave no answer, and why."""
+
+    store: str
+    error: Exception
+
+    @property
+    def message(self) -> str:
+        """Say why in a sentence."""
+        error = self.error
+        text = error.message if isinstance(error, DshloopError) else str(error)
+        return text or type(error).__name__
+
+
+class FederatedReader:
+    """A `MemoryReader` over several stores, each in a thread of its own.
+
+    A store that fails or takes longer than ``patience`` seconds is told to ``warn``, once, and
+    the others answer; one that was silent is not asked again. Raises STORES_UNREACHABLE when none
+    answers, and at once what the question itself is to blame for.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        *,
+        patience: float = PATIENCE,
+        warn: Callable[[Failure], object] = lambda _failure: None,
+    ) -> None:
+        self._lanes = [_Lane(source) for source in sources]
+        self._patience, self._warn = patience, warn
+        self._told: set[str] = set()
+        self._origins: dict[tuple[str, str, str], Origin] = {}
+
+    @property
+    def name(self) -> str:
+        """The names of all stores."""
+        return ", ".join(lane.name for lane in self._lanes)
+
+    def origin_of(self, entry: Entry) -> Origin:
+        """Tell in which stores an entry is that was given here; KeyError for any other."""
+        return self._origins[_key(entry)]
+
+    # --- finding -------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        filters: Filters = _EVERYTHING,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        min_score: float | None = None,
+        semantic: bool | None = None,
+    ) -> Sequence[Hit]:
+        """Find what answers a question in any store, by rank."""
+        answers = self._ask(
+            lambda store: store.recall(
+                query, filters, limit=limit + offset, min_score=min_score, semantic=semantic
+            )
+        )
+        found = merged_hits(answers)[offset : offset + limit]
+        return [self._noted(hit, hit.entry, origin) for hit, origin in found]
+
+    def list(
+        self,
+        filters: Filters = _EVERYTHING,
+        *,
+        limit: int | None = DEFAULT_LIMIT,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> Sequence[Entry]:
+        """Give the entries of all stores in order of their creation."""
+        most = None if limit is None else limit + offset
+        answers = self._ask(
+            lambda store: store.list(filters, limit=most, oldest_first=oldest_first)
+        )
+        found = merged_entries(answers, oldest_first=oldest_first)[offset:most]
+        return [self._noted(entry, entry, origin) for entry, origin in found]
+
+    def count(self, filters: Filters = _EVERYTHING) -> int:
+        """Count the entries of all stores; what two of them have counts twice."""
+        return sum(self._ask(lambda store: store.count(filters)).values())
+
+    # --- one entry -----------------------------------------------------------------------------
+
+    def get(self, id: str) -> Entry:  # noqa: A002
+        """Give an entry; AMBIGUOUS_ID also when stores have different texts under it."""
+        answers = self._ask(lambda store: _found(store, id))
+        here = {name: [entry] for name, entry in answers.items() if entry is not None}
+        found = merged_entries(here)
+        if not found:
+            raise MemoryNotFoundError(f'none of the stores {self.name} has "{id}"', id=id)
+        if len(found) > 1:
+            places = [f"{origin.store}: {entry.id}" for entry, origin in found]
+            raise AmbiguousIdError(
+                f'"{id}" is not the same in {len(found)} stores',
+                hint="Name one of them by --store.",
+                candidates=places,
+            )
+        entry, origin = found[0]
+        return self._noted(entry, entry, origin)
+
+    def history(self, id: str) -> Sequence[Memory]:  # noqa: A002
+        """Give every version of a memory in the first store that has it."""
+        entry = self.get(id)
+        versions = self._ask_home(entry, lambda store: store.history(entry.id))
+        return self._all_of(self.origin_of(entry), versions)
+
+    def around(self, id: str, *, before: int, after: int) -> Sequence[Entry]:  # noqa: A002
+        """Give an entry with its neighbours in the first store that has it."""
+        entry = self.get(id)
+        found = self._ask_home(
+            entry, lambda store: store.around(entry.id, before=before, after=after)
+        )
+        return self._all_of(self.origin_of(entry), found)
+
+    # --- sessions and numbers ------------------------------------------------------------------
+
+    def get_session(self, id: str) -> Session | None:  # noqa: A002
+        """Give a session of the first store that has it."""
+        answers = self._ask(lambda store: store.get_session(id))
+        return next((found for found in answers.values() if found is not None), None)
+
+    def sessions(
+        self,
+        *,
+        project: str | None = None,
+        agent: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int | None = DEFAULT_LIMIT,
+        offset: int = 0,
+        oldest_first: bool = False,
+    ) -> Sequence[Session]:
+        """Give the sessions of all stores, each once."""
+        most = None if limit is None else limit + offset
+        answers = self._ask(
+            lambda store: store.sessions(
+                project=project, agent=agent, since=since, until=until, limit=most,
+                oldest_first=oldest_first,
+            )
+        )  # fmt: skip
+        kept: dict[str, Session] = {}
+        for found in answers.values():
+            for session in found:
+                kept.setdefault(session.id, session)
+        ordered = sorted(kept.values(), key=lambda one: one.started_at, reverse=not oldest_first)
+        return ordered[offset:most]
+
+    def stats(self) -> Stats:
+        """Count what is in all stores; what two of them have counts twice."""
+        return total_of(self.stats_by_store())
+
+    def stats_by_store(self) -> Mapping[str, Stats]:
+        """Count what is in each store that answers."""
+        return self._ask(lambda store: store.stats())
+
+    def close(self) -> None:
+        """Let go of the stores; one that hangs is left behind. May be called twice."""
+        deadline = time.monotonic() + _LETTING_GO
+        for lane in self._lanes:
+            lane.end()
+        for lane in self._lanes:
+            lane.join(max(0.0, deadline - time.monotonic()))
+
+    # --- asking --------------------------------------------------------------------------------
+
+    def _ask(self, question: Question[T]) -> dict[str, T]:
+        """Ask every store at once; give the answers by store, in the order of the stores."""
+        asked = [(lane, lane.ask(question)) for lane in self._lanes if not lane.silent]
+        deadline = time.monotonic() + self._patience
+        answers: dict[str, T] = {}
+        failures: list[Failure] = []
+        for lane, future in asked:
+            try:
+                answers[lane.name] = self._answer(lane, future, deadline)
+            except _ASKERS:
+                raise
+            except Exception as error:
+                failures.append(Failure(lane.name, error))
+        if not answers:
+            raise _unreachable([*failures, *self._left_out(asked)])
+        for failure in failures:
+            if failure.store not in self._told:
+                self._told.add(failure.store)
+                self._warn(failure)
+        return answers
+
+    def _answer(self, lane: _Lane, future: Future[T], deadline: float) -> T:
+        try:
+            return future.result(max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            if future.done():  # the store's own time-out
+                raise
+            lane.silent = True
+            raise _silence(lane.name, self._patience) from None
+
+    def _left_out(self, asked: Sequence[tuple[_Lane, Any]]) -> Iterator[Failure]:
+        """Give the stores that were not asked again."""
+        there = [lane for lane, _ in asked]
+        for lane in self._lanes:
+            if lane not in there:
+                yield Failure(lane.name, _silence(lane.name, self._patience))
+
+    def _ask_home(self, entry: Entry, question: Question[T]) -> T:
+        """Ask the store that an entry comes from; what it raises is the answer."""
+        home = self.origin_of(entry).store
+        lane = next(lane for lane in self._lanes if lane.name == home)
+        return self._answer(lane, lane.ask(question), time.monotonic() + self._patience)
+
+    def _noted(self, given: T, entry: Entry, origin: Origin) -> T:
+        self._origins[_key(entry)] = origin
+        return given
+
+    def _all_of(self, origin: Origin, entries: Sequence[E]) -> Sequence[E]:
+        for entry in entries:
+            self._origins.setdefault(_key(entry), Origin(origin.store))
+        return entries
+
+
+class _Lane:
+    """A store and the thread that owns it; the thread begins with the first question."""
+
+    def __init__(self, source: Source) -> None:
+        self.name, self._open = source
+        self.silent = False
+        self._questions: SimpleQueue[tuple[Question[Any], Future[Any]] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def ask(self, question: Question[T]) -> Future[T]:
+        answer: Future[T] = Future()
+        self._questions.put((question, answer))
+        if self._thread is None:
+            # A daemon: a store that hangs doesn't keep the process from ending.
+            self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+            self._thread.start()
+        return answer
+
+    def _run(self) -> None:
+        store: MemoryReader | None = None
+        while (asked := self._questions.get()) is not None:
+            question, answer = asked
+            try:
+                if store is None:
+                    store = self._open()
+                answer.set_result(question(store))
+            except BaseException as error:
+                answer.set_exception(error)
+        if store is not None:
+            store.close()
+
+    def end(self) -> None:
+        self._questions.put(None)
+
+    def join(self, seconds: float) -> None:
+        if self._thread is not None and not self.silent:
+            self._thread.join(seconds)
+
+
+def total_of(by_store: Mapping[str, Stats]) -> Stats:
+    """Add up what stores hold."""
+    found = list(by_store.values())
+    known = [one.bytes for one in found if one.bytes is not None]
+    return Stats(
+        store=", ".join(by_store),
+        where=", ".join(one.where for one in found),
+        memories=sum(one.memories for one in found),
+        observations=sum(one.observations for one in found),
+        sessions=sum(one.sessions for one in found),
+        versions=sum(one.versions for one in found),
+        forgotten=sum(one.forgotten for one in found),
+        projects=_added(one.projects for one in found),
+        types=_added(one.types for one in found),
+        bytes=sum(known) if known else None,
+    )
+
+
+def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for name, number in each.items():
+            total[name] = total.get(name, 0) + number
+    return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+
+def _found(store: MemoryReader, id: str) -> Entry | None:  # noqa: A002
+    try:
+        return store.get(id)
+    except MemoryNotFoundError:
+        return None
+
+
+def _key(entry: Entry) -> tuple[str, str, str]:
+    return entry.kind, entry.id, same_text(entry.content)
+
+
+def _silence(store: str, patience: float) -> StoreSilentError:
+    return StoreSilentError(f"{store} did not answer within {patience:g} s", store=store)
+
+
+def _unreachable(failures: Sequence[Failure]) -> StoresUnreachableError:
+    told = "; ".join(f"{failure.store}: {failure.message}" for failure in failures)
+    return StoresUnreachableError(
+        f"no store answered ({told})", stores={one.store: one.message for one in failures}
+    )
