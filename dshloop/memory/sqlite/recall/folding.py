@@ -27,22 +27,21 @@ def folded(ranked: Iterable[Ranked], most: int) -> list[Folded]:
     whom stays apart.
     """
     groups: dict[object, list[Ranked]] = {}
+    stop = _stop_words()
     for one in ranked:
-        said = _said(one.line)
+        said = _said(one.line, stop)
         if said not in groups and len(groups) == most:
             break
         groups.setdefault(said, []).append(one)
     return [Folded(best, tuple(one.line.seq for one in rest)) for best, *rest in groups.values()]
 
 
-def _said(line: Line) -> object:
+def _said(line: Line, stop: frozenset[str]) -> object:
     texts = tuple(line.texts)
     if sum(map(len, texts)) > _LONGEST:
         return tuple(line.scope), texts
-    stop = _stop_words()
-    return tuple(line.scope), *(
-        tuple(word for word in text.split(" ") if word not in stop) for text in texts
-    )
+    said = [[word for word in text.split(" ") if word not in stop] for text in texts]
+    return tuple(line.scope), *[" ".join(words) for words in said]
 
 
 @lru_cache(maxsize=1)

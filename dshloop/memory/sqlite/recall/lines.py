@@ -94,8 +94,10 @@ def occurrences(texts: Sequence[str], forms: Iterable[str]) -> dict[str, float]:
     """
     whole = f" {'  '.join(texts)} "
     here = [form for form in forms if form in whole]
+    if not here:
+        return {}
     counts: dict[str, float] = dict.fromkeys(here, 0.0)
-    for text, weight in zip(texts, FIELD_WEIGHTS, strict=True) if here else ():
+    for text, weight in zip(texts, FIELD_WEIGHTS, strict=True):
         if text:
             whole = f" {text} "
             for form in here:
