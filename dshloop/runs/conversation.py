@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dshloop.drivers import (
     DEFAULT,
@@ -214,8 +214,7 @@ class Conversation:
             pass  # whoever reads the log sees how far it came
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
+class _Opening(NamedTuple):
     """A session that is about to be opened on the rows that run."""
 
     process: Process
@@ -244,9 +243,9 @@ class _Opening:
         assert self.options.resume is not None
         dock = self.process.dock
         log = self._log(self.options.resume)
+        typed = None if self.options.driver is None else choose(self.options.driver)
         if self.options.rebind:
             self._record_newer(log, typed)
-        typed = None if self.options.driver is None else choose(self.options.driver)
         recorded = await dock.recorded(log.header.id)
         choice = typed or _as_before(recorded.binding, log.events)
         asked = {"resumeSessionId": log.header.id, **self._asked(typed)}
@@ -267,6 +266,7 @@ class _Opening:
                 f'"{log.header.id}" goes on with its first {log.stored} events'
             )
             return log
+
     def _record_newer(self, log: SessionLog, choice: Choice | None) -> None:
         """Record what the session will run on behind what it recorded; kept with its next event.
 
@@ -282,7 +282,6 @@ class _Opening:
         asked = {"sessionId": log.header.id, "meta": meta, **self._asked(choice)}
         bound, _ = self._answered(self.process.dock.select_create(asked), choice, log.events)
         log.append(binding.EVENT, binding.binding_data(bound, preset), later=True)
-
 
     def _asked(self, choice: Choice | None) -> Mapping[str, Any]:
         """Give what both ways of opening ask the dock for."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.drivers.fake import FAKE_PROVIDER
 from dshloop.drivers.settings import SERVICE as ENGINES
@@ -31,12 +30,11 @@ from dshloop.runs.stored import StoredSessions
 if TYPE_CHECKING:
     from dshloop.drivers.script import Script
     from dshloop.drivers.settings import EngineSettings
-    from dshloop.runs.approving import Ask, Asking
     from dshloop.llm.providers import Providers
+    from dshloop.runs.approving import Ask, Asking
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(NamedTuple):
     """What runs; `stop` ends the agents first, then the rows in reverse."""
 
     host: Host
