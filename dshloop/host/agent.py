@@ -151,8 +151,12 @@ class Agent:
 
     def approval(self) -> Approval | None:
         """Give who may be asked to allow a call."""
-        found: Approval | None = None if self._host is None else self._host.service(APPROVAL)
+        found: Approval | None = self.service(APPROVAL)
         return found
+
+    def service(self, name: str) -> Any:
+        """Give a service of the host, None when nobody provides it."""
+        return None if self._host is None else self._host.service(name)
 
     def undo(self, step: Callable[[], Any]) -> None:
         """Have something done when the agent has ended; it may be async."""

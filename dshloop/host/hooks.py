@@ -55,6 +55,11 @@ class Hooks:
         found[order] = listener
         return lambda: found.pop(order, None) and None
 
+    @property
+    def events(self) -> list[str]:
+        """The events that have listeners in this scope itself, in alphabetical order."""
+        return sorted(event for event, found in self._listeners.items() if found)
+
     def close(self) -> None:
         """Take all listeners of this scope away."""
         for found in self._listeners.values():

@@ -22,8 +22,16 @@ _DRIVER = "{} is no driver: it lacks createAgent(ownerCtx, options) or resume(ow
 
 def load_object(target: str) -> Any:
     """Import what MODULE:OBJECT names. Raises LOOP_IMPORT_FAILED, whatever the module raises."""
+    _require_installed(target, target.partition(":")[0])
+    return import_object(target)
+
+
+def import_object(target: str) -> Any:
+    """Import what MODULE:OBJECT names, wherever it lies: only for what a person asks to be run.
+
+    Raises LOOP_IMPORT_FAILED, whatever the module raises.
+    """
     module, _, name = target.partition(":")
-    _require_installed(target, module)
     with _authors_code(target):
         found: Any = __import__(module, fromlist=["_"])
         for part in name.split("."):
@@ -37,7 +45,15 @@ def load_loop(loop_id: str, target: str) -> Loop:
     One that has no id gets `loop_id`. Raises LOOP_IMPORT_FAILED, INVALID_LOOP_DEFINITION for what
     is none or has another id, INVALID_LOOP_ID.
     """
-    made = _made(target, load_object(target), _is_loop)
+    return make_loop(loop_id, target, load_object(target))
+
+
+def make_loop(loop_id: str, target: str, found: Any) -> Loop:
+    """Give the loop that an object is or makes; ``target`` is how messages call it.
+
+    Raises as `load_loop`.
+    """
+    made = _made(target, found, _is_loop)
     loop = read_loop(_with_id(loop_id, made))
     if loop.id != loop_id:
         raise InvalidLoopDefinitionError(

@@ -4,7 +4,7 @@ One module for each kind of verb; importing this package registers them all on `
 """
 
 # in the order in which the help lists their verbs
-from dshloop.cli.loop import look, route, register, demo  # noqa: I001
+from dshloop.cli.loop import look, route, register, demo, author  # noqa: I001
 from dshloop.cli.loop.common import app
 
-__all__ = ["app", "demo", "look", "register", "route"]
+__all__ = ["app", "author", "demo", "look", "register", "route"]

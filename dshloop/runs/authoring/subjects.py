@@ -1,0 +1,188 @@
+"""What is to be tried: the loops that a module, an installed package or a folder has."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from dshloop.errors import LoopTargetError
+from dshloop.files import require_text, shown
+from dshloop.loops.importing import import_object, load_object, make_loop
+from dshloop.loops.names import is_name, is_object, listed
+from dshloop.loops.registry import Loop
+from dshloop.loops.strategy import is_target
+
+GROUP: Final = "dshloop.loops"
+KINDS = ("strategy", "driver")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A loop by its id; ``make`` gives it as a new process would, and raises what that raises."""
+
+    id: str
+    target: str
+    make: Callable[[], Loop]
+
+
+def subject_of(found: Any, loop_id: str | None = None) -> Subject:
+    """Make a subject of a loop, a class of one, or a function that gives one."""
+    name = loop_id or _own_id(found)
+    target = f"{getattr(found, '__module__', '')}:{_called(found)}"
+    return Subject(name, target, lambda: make_loop(name, target, found))
+
+
+@contextmanager
+def subjects(target: str, cwd: Path) -> Iterator[Sequence[Subject]]:
+    """Give the loops of MODULE:OBJECT, a module, an installed package, or a folder.
+
+    A folder's modules can be imported as long as the block lasts. Raises LOOP_TARGET_NOT_FOUND
+    where no loop is, and LOOP_IMPORT_FAILED for a module that can't be imported.
+    """
+    folder = cwd / Path(target).expanduser()
+    is_path = target.startswith((".", "~")) or any(mark in target for mark in "/\\")
+    if is_path:
+        with _importable(folder):
+            yield _of_folder(folder)
+    elif is_target(target):
+        yield [_of_target(target)]
+    elif found := _of_package(target):
+        yield found
+    elif not _is_module(target) and folder.is_dir():
+        with _importable(folder):
+            yield _of_folder(folder)
+    else:
+        yield _of_module(target)
+
+
+# --- a folder --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Have a project's modules found before all others."""
+    before = list(sys.path)
+    sys.path[:0] = [str(each) for each in (folder / "src", folder) if each.is_dir()]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _of_folder(folder: Path) -> list[Subject]:
+    import tomllib
+
+    manifest = folder / "pyproject.toml"
+    if not manifest.is_file():
+        raise LoopTargetError(
+            f"{shown(folder)} has no pyproject.toml that would say which loops are in it",
+            file=shown(folder),
+        )
+    try:
+        about = tomllib.loads(require_text(manifest).value)
+    except tomllib.TOMLDecodeError as fault:
+        raise LoopTargetError(
+            f"{shown(manifest)} is no TOML: {fault}", file=shown(manifest)
+        ) from None
+    points = _inner(about, "project", "entry-points", GROUP)
+    if not points:
+        raise LoopTargetError(
+            f"{shown(manifest)} offers no loop: it has no entry points of the group {GROUP}",
+            hint=f'Add [project.entry-points."{GROUP}"] with a line: ID = "MODULE:OBJECT".',
+            file=shown(manifest),
+        )
+    return [_by_path(str(name), str(path), import_object) for name, path in points.items()]
+
+
+def _inner(value: Any, *keys: str) -> dict[str, Any]:
+    for key in keys:
+        value = value.get(key) if is_object(value) else None
+    return dict(value) if is_object(value) else {}
+
+
+# --- what is installed -----------------------------------------------------------------------
+
+
+def _of_package(name: str) -> list[Subject]:
+    """Give the loops of the installed package that is called so."""
+    return [
+        _by_path(loop_id, path, load_object)
+        for loop_id, path, package in _offered()
+        if _normal(package) == _normal(name)
+    ]
+
+
+def _of_target(target: str) -> Subject:
+    """Give one object; its id is its own, that of its entry point, or made of its name."""
+    offers = [loop_id for loop_id, path, _ in _offered() if path == target]
+    if offers:
+        return _by_path(offers[0], target, load_object)
+    found = load_object(target)
+    loop_id = _own_id(found)
+    return Subject(loop_id, target, lambda: make_loop(loop_id, target, found))
+
+
+def _of_module(name: str) -> list[Subject]:
+    """Give the loops that a module's entry points lead to, else those that are defined in it."""
+    if not _is_module(name):
+        raise LoopTargetError(
+            f'"{name}" is no module, no installed package with loops, and no folder', target=name
+        )
+    offers = [one for one in _offered() if f"{one[1]}.".startswith((f"{name}:", f"{name}."))]
+    if offers:
+        return [_by_path(loop_id, path, load_object) for loop_id, path, _ in offers]
+    module = load_object(f"{name}:__dict__")
+    found = [one for key, one in module.items() if not key.startswith("_") and _is_loop(one, name)]
+    if not found:
+        raise LoopTargetError(
+            f'module "{name}" has no loop: nothing in it has a kind of {listed(KINDS)}',
+            target=name,
+        )
+    return [subject_of(one) for one in found]
+
+
+def _offered() -> Sequence[tuple[str, str, str]]:
+    from dshloop.loops.discovery import offered
+
+    return offered(GROUP)
+
+
+def _by_path(loop_id: str, target: str, load: Callable[[str], Any]) -> Subject:
+    return Subject(loop_id, target, lambda: make_loop(loop_id, target, load(target)))
+
+
+def _is_module(name: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _is_loop(found: Any, module: str) -> bool:
+    kind = found.get("kind") if is_object(found) else getattr(found, "kind", None)
+    here = is_object(found) or getattr(found, "__module__", module) == module
+    return here and kind in KINDS
+
+
+def _own_id(found: Any) -> str:
+    own = found.get("id") if is_object(found) else getattr(found, "id", None)
+    if is_name(own):
+        return own
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", _called(found))
+    made = re.sub(r"[^a-z0-9.-]+", "-", spaced.lower()).strip("-.")
+    return made if is_name(made) else "loop"
+
+
+def _called(found: Any) -> str:
+    return getattr(found, "__name__", None) or type(found).__name__
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,160 @@
+"""Trying loops: every check in a thread and a folder of its own, with an end to its patience."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from dshloop.errors import LoopKitError
+from dshloop.runs.authoring.checks import CHECKS, Check
+from dshloop.runs.authoring.demands import told_of
+from dshloop.runs.authoring.report import Checked, LoopReport, Report
+from dshloop.runs.authoring.subjects import Subject, subjects
+
+T = TypeVar("T")
+PATIENCE = 10.0
+"""Seconds that a check may take."""
+GRACE = 1.0
+"""Seconds more for what is cancelled then to end."""
+
+
+def try_loops(
+    target: str, cwd: Path, *, patience: float = PATIENCE, only: Sequence[str] = ()
+) -> Report:
+    """Try the loops of a module, an installed package or a folder.
+
+    Raises LOOP_TARGET_NOT_FOUND, and LOOP_IMPORT_FAILED for a module to be looked through.
+    """
+    with subjects(target, cwd) as found:
+        return Report([check_loop(one, patience=patience, only=only) for one in found])
+
+
+def check_loop(
+    subject: Subject, *, patience: float = PATIENCE, only: Sequence[str] = ()
+) -> LoopReport:
+    """Try one loop; what it does wrong is in the report, never raised.
+
+    A loop that can't be loaded, and what stands behind a check that never ends, is not tried.
+    """
+    try:
+        kind = subject.make().kind
+    except Exception as fault:
+        said, fix = told_of(fault)
+        first = Checked(CHECKS[0].name, CHECKS[0].about, "failed", said, fix)
+        rest = [_skipped(check, "it can't be loaded") for check in CHECKS[1:]]
+        return LoopReport(subject.id, None, subject.target, (first, *rest))
+    done: list[Checked] = []
+    stuck = False
+    for check in CHECKS:
+        if only and check.name not in only:
+            continue
+        if stuck:
+            done.append(_skipped(check, "a check before it never ended"))
+            continue
+        found = _tried(subject, check, patience)
+        stuck = found is None
+        done.append(found or _endless(check, patience))
+    return LoopReport(subject.id, kind, subject.target, tuple(done))
+
+
+def _tried(subject: Subject, check: Check, patience: float) -> Checked | None:
+    """Run one check; None when it doesn't end."""
+    with _folder() as folder:
+        run = _Run(lambda: asyncio.run(_within(check, subject, folder, patience)))
+        fault = run.outcome(patience + GRACE)
+        if run.stuck:
+            return None
+    if fault is None:
+        return Checked(check.name, check.about, "passed")
+    if isinstance(fault, TimeoutError):
+        return _late(check, patience)
+    return Checked(check.name, check.about, "failed", *told_of(fault))
+
+
+async def _within(check: Check, subject: Subject, folder: Path, patience: float) -> None:
+    task = asyncio.ensure_future(check.work(subject, folder))
+    done, _ = await asyncio.wait({task}, timeout=patience)
+    if not done:
+        task.cancel()
+        await asyncio.wait({task}, timeout=GRACE / 2)
+        raise TimeoutError
+    task.result()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="loop-test-", ignore_cleanup_errors=True) as name:
+        yield Path(name).resolve()
+
+
+def in_time(work: Callable[[], T], patience: float, what: str) -> T:
+    """Do something in a thread that is left alone when it doesn't end. Raises what it raises.
+
+    LOOP_CHECKS_FAILED says that it took too long.
+    """
+    run = _Run(work)
+    fault = run.outcome(patience)
+    if run.stuck:
+        raise LoopKitError(
+            f"{what} has not ended within {patience:g} s",
+            hint="Look for an await that never ends; kit.patience gives a slow one more time.",
+        )
+    if fault is not None:
+        raise fault
+    return run.results[0]
+
+
+@dataclass(slots=True)
+class _Run(Generic[T]):
+    """Work in a thread that may never end; it is left alone then, and doesn't keep the process."""
+
+    work: Callable[[], T]
+    stuck: bool = False
+    results: list[T] = field(default_factory=list)
+    raised: list[BaseException] = field(default_factory=list)
+
+    def outcome(self, patience: float) -> BaseException | None:
+        """Give what the work raised."""
+        thread = threading.Thread(target=self._run, daemon=True, name="loop-test")
+        thread.start()
+        thread.join(patience)
+        self.stuck = thread.is_alive()
+        return self.raised[0] if self.raised else None
+
+    def _run(self) -> None:
+        try:
+            self.results.append(self.work())
+        except BaseException as raised:
+            self.raised.append(raised)
+
+
+def _skipped(check: Check, why: str) -> Checked:
+    return Checked(check.name, check.about, "skipped", f"not tried: {why}")
+
+
+def _late(check: Check, patience: float) -> Checked:
+    return Checked(
+        check.name,
+        check.about,
+        "failed",
+        f"it waits for something that doesn't come: {patience:g} s were not enough",
+        "Look for an await that never ends, in a setup, a listener or a dispose; --timeout gives "
+        "a loop that is only slow more time.",
+    )
+
+
+def _endless(check: Check, patience: float) -> Checked:
+    return Checked(
+        check.name,
+        check.about,
+        "failed",
+        f"it holds the whole program up: nothing else runs, after {patience:g} s and a cancel",
+        "Call nothing that waits without await (time.sleep, a request, a lock) in a setup, a "
+        "listener or an engine, and let asyncio.CancelledError through.",
+    )
