@@ -16,7 +16,9 @@ class ExitCode(IntEnum):
     NOT_FOUND = 3
     REFUSED = 4
     PEER = 5
+    HUNG_UP = 129  # 128 + SIGHUP, and so on
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class DshloopError(Exception):

@@ -84,3 +84,17 @@ class SearchFailedError(FailedError):
 
     code = "SEARCH_FAILED"
     hint = "It holds nothing of its own: remove the file and try again."
+
+
+class NoTurnError(RefusedError):
+    """A conversation has no turn that could be undone or tried again."""
+
+    code = "NO_TURN"
+    hint = "Say something first."
+
+
+class ModelPinnedError(RefusedError):
+    """Another model was asked for than the one that the loop pins."""
+
+    code = "MODEL_PINNED"
+    hint = "Go on in a fork on another loop: /fork loop NAME"
