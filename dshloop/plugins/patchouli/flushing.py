@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dshloop.errors import OutboxTargetError
@@ -16,6 +17,16 @@ from dshloop.plugins.patchouli.turn_delivery import outbox_name
 if TYPE_CHECKING:
     from dshloop.memory.outbox_flush import Deliver
     from dshloop.memory.store import MemoryStore
+    from dshloop.plugins.deliveries import Surroundings
+
+
+@contextmanager
+def delivery(outbox: str, around: Surroundings) -> Iterator[Deliver]:
+    """Lend what delivers an outbox of Patchouli (`plugins.deliveries`). Raises OUTBOX_TARGET."""
+    place = around.place
+    if place.open_store is None:
+        raise OutboxTargetError("there is no memory store here to deliver to")
+    yield delivery_to_store(outbox, place.open_store, place.variables)
 
 
 def delivery_to_store(
