@@ -268,3 +268,17 @@ class BridgeUnreachableError(PeerUnreachableError):
         "Start it (npx @agentmemory/agentmemory, or dshloop memory serve), mend baseUrl, or have "
         "the row use the store of this machine: store: local."
     )
+
+
+class OutboxEmptyError(NotFoundError):
+    """No entry of an outbox fits what was named."""
+
+    code = "OUTBOX_EMPTY"
+    hint = "dshloop memory outbox list shows what is on its way."
+
+
+class OutboxUnconfirmedError(RefusedError):
+    """What is on its way to a store is dropped only when somebody said yes to it."""
+
+    code = "OUTBOX_UNCONFIRMED"
+    hint = "Nothing was changed. Look with --dry-run, then give --yes."
