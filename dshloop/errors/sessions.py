@@ -86,6 +86,34 @@ class SearchFailedError(FailedError):
     hint = "It holds nothing of its own: remove the file and try again."
 
 
+class MatrixInvalidError(FailedError):
+    """A file of `session matrix` holds something wrong; details name file, line and column."""
+
+    code = "MATRIX_INVALID"
+    hint = "Mend the line that is named; docs/matrix.md lists the keys."
+
+
+class MatrixChangedError(RefusedError):
+    """A run of a matrix was to go on, and its file, a script or the profile is another by now."""
+
+    code = "MATRIX_CHANGED"
+    hint = "Begin a new run: dshloop session matrix FILE --new."
+
+
+class MatrixRunNotFoundError(NotFoundError):
+    """No run of a matrix has this name, or several begin so."""
+
+    code = "MATRIX_RUN_NOT_FOUND"
+    hint = "See `dshloop session matrix --list`."
+
+
+class MatrixRunDamagedError(FailedError):
+    """What is kept of a matrix's run can't be read; details name the file."""
+
+    code = "MATRIX_RUN_DAMAGED"
+    hint = "Remove its folder, and run the file again."
+
+
 class NoTurnError(RefusedError):
     """A conversation has no turn that could be undone or tried again."""
 
