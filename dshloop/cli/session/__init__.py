@@ -12,6 +12,7 @@ from dshloop.cli.verbs import verbs_app
 # in the order in which the help lists them
 VERBS: Mapping[str, str] = {
     "run": "run",
+    "matrix": "matrix",
     "list": "look",
     "show": "look",
     "tail": "tail",

@@ -1,0 +1,327 @@
+"""One cell, in the process of a worker: its session from opening to the checks of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from dshloop.drivers import FAKE, choose
+from dshloop.drivers.settings import EngineSettings
+from dshloop.errors import DshloopError, InternalError
+from dshloop.host.abort import AbortSignal
+from dshloop.host.rows import HostRow
+from dshloop.llm.messages import plain_text
+from dshloop.paths import Places
+from dshloop.runs.conversation import Conversation, RunOptions
+from dshloop.runs.matrix.checks import verdict
+from dshloop.runs.matrix.plan import Asked, Cell
+from dshloop.runs.models import ModelAsked
+from dshloop.runs.profile import ProfileRows
+from dshloop.runs.reply import failure_of, reason_of
+from dshloop.sessions.session import Clock
+from dshloop.sessions.stats import Stats, count
+from dshloop.times import iso_time
+from dshloop.transcripts.vocabulary import Event
+
+if TYPE_CHECKING:
+    from dshloop.llm.providers import Providers
+    from dshloop.loops.loops_file import LoopsFile
+
+TIMEOUT, UNAVAILABLE, SKIPPED, CRASHED = "timeout", "unavailable", "skipped", "crashed"
+"""Outcomes beside those of turns: out of time, could not begin, was not wanted, its worker died."""
+
+GRACE = 3.0
+"""Seconds that a turn may take to end when its time is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all cells of a run share, as it can be given to another process.
+
+    ``rows`` are `HostRow`s without their places in files.
+    """
+
+    places: Places
+    rows: tuple[tuple[Any, ...], ...]
+    profile: str | None
+    file: LoopsFile | None
+    engines: EngineSettings
+    variables: Mapping[str, str]
+    cwd: Path
+    command: str
+    run: str
+    folder: Path  # of the file, for commands that check
+    timeout: float
+    workspace: Path | None = None
+    work: Path | None = None  # where copies of the workspace go
+
+    @property
+    def profile_rows(self) -> ProfileRows:
+        """What each cell's process starts; what is to be told of it was told already."""
+        return ProfileRows(tuple(HostRow(*row) for row in self.rows), self.profile, (), self.file)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a session has come to; ``outcome`` is None as long as no turn has ended."""
+
+    outcome: str | None = None
+    failure: Mapping[str, Any] | None = None
+    text: str = ""
+    answered_by: Mapping[str, Any] | None = None
+    events: list[Event] = field(default_factory=list)
+
+    def see(self, event: Event) -> None:
+        """Take one event in."""
+        self.events.append(event)
+        kind, data = event["type"], event["data"]
+        if kind == "turn/start":
+            self.text = ""
+        elif kind == "assistant/message":
+            message = data.get("message")
+            if isinstance(message, Mapping):
+                self.text = plain_text(message.get("content")) or self.text
+                source = message.get("source")
+                self.answered_by = source if isinstance(source, Mapping) else self.answered_by
+        elif kind == "turn/end":
+            reason = reason_of(event)
+            self.outcome, self.failure = reason["kind"], failure_of(reason)
+
+
+class CellRun:
+    """A cell under way; `stop` ends it from the loop, without a record."""
+
+    def __init__(self, cell: Cell, around: Surroundings, clock: Clock) -> None:
+        self.cell, self.around, self.clock = cell, around, clock
+        self.tally = Tally()
+        self.notices: list[str] = []
+        self.ran_on: Mapping[str, Any] | None = None
+        self.spent = False  # something of it still runs, so that this process must not go on
+        self.stopping = AbortSignal()
+        self._conversation: Conversation | None = None
+
+    def stop(self) -> None:
+        """End it: what was said so far stays in the session's log."""
+        self.stopping.abort({"kind": "matrix", "reason": "the matrix was stopped"})
+        self._cancel()
+
+    async def record(self) -> dict[str, Any]:
+        """Run the cell and give its record."""
+        begun = perf_counter()
+        try:
+            cwd = self._folder()
+            opened = await self._open(cwd, begun)
+        except DshloopError as fault:
+            return self._given_up(UNAVAILABLE, fault, begun)
+        except Exception as fault:
+            return self._given_up(UNAVAILABLE, InternalError.wrap(fault), begun)
+        if not opened:
+            return self._record(TIMEOUT, perf_counter() - begun)
+        outcome = await self._talk(begun)
+        seconds = perf_counter() - begun
+        checks = [] if outcome != "completed" else await self._checks(cwd)
+        return self._record(outcome, seconds, checks)
+
+    # --- opening -----------------------------------------------------------------------------
+
+    def _folder(self) -> Path:
+        """Give the folder to work in: the common one, or a fresh copy of the workspace."""
+        around = self.around
+        if around.workspace is None or around.work is None:
+            return around.cwd
+        import shutil
+
+        copy = around.work / f"{self.cell.number:03}"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(around.workspace, copy, symlinks=True)
+        return copy
+
+    async def _open(self, cwd: Path, begun: float) -> bool:
+        options = run_options(self.cell, self.around, cwd)
+        opening = Conversation.open(self.around.places, options, self.clock)
+        try:
+            left = self.around.timeout - (perf_counter() - begun)
+            conversation = await asyncio.wait_for(opening, left)
+        except TimeoutError:
+            return False
+        self._conversation = conversation
+        bound = conversation.binding
+        self.ran_on = {"loop": bound.loop, "driver": bound.driver}
+        return True
+
+    # --- talking -----------------------------------------------------------------------------
+
+    async def _talk(self, begun: float) -> str:
+        """Say every turn and close the session; an error on the way is the outcome."""
+        assert self._conversation is not None
+        conversation, late = self._conversation, asyncio.Event()
+        talking = asyncio.ensure_future(self._turns(conversation))
+        left = max(self.around.timeout - (perf_counter() - begun), 0)
+        await asyncio.wait([talking], timeout=left)
+        if not talking.done():
+            late.set()
+            self._cancel("its time is over")
+            await asyncio.wait([talking], timeout=GRACE)
+        fault = await self._close(conversation, talking)
+        if late.is_set():
+            return TIMEOUT
+        if fault is not None:
+            ours = fault if isinstance(fault, DshloopError) else InternalError.wrap(fault)
+            self.tally.failure = {"code": ours.code, "message": ours.message}
+            return "error"
+        return self.tally.outcome or "error"
+
+    async def _turns(self, conversation: Conversation) -> None:
+        for turn in self.cell.asked.turns:
+            conversation.say(turn)
+            async for event in conversation.events():
+                self.tally.see(event)
+            if self.tally.outcome != "completed":
+                break
+
+    async def _close(
+        self, conversation: Conversation, talking: asyncio.Future[None]
+    ) -> Exception | None:
+        """Let go of the session; what won't end is left behind, and this process with it."""
+        if talking.done():
+            closing = asyncio.ensure_future(conversation.close())
+            await asyncio.wait([closing], timeout=2 * GRACE)
+            if closing.done():
+                self.notices.extend(conversation.notices)
+                found = talking.exception() or closing.exception()
+                return found if isinstance(found, Exception) else None
+        self.spent = True
+        conversation.abandon()
+        return None
+
+    def _cancel(self, why: str = "the matrix was stopped") -> None:
+        if self._conversation is not None:
+            self._conversation.cancel({"kind": "matrix", "reason": why})
+
+    # --- what came of it ---------------------------------------------------------------------
+
+    async def _checks(self, cwd: Path) -> list[dict[str, Any]]:
+        given = {
+            **self.around.variables,
+            "DSHLOOP_MATRIX_FOLDER": str(self.around.folder),
+            "DSHLOOP_MATRIX_SESSION": self.cell.session(self.around.run),
+        }
+        answer = self.tally.text
+        return [
+            (await verdict(check, answer, cwd, given, self.stopping)).as_json()
+            for check in self.cell.asked.checks
+        ]
+
+    def _given_up(self, outcome: str, fault: DshloopError, begun: float) -> dict[str, Any]:
+        self.notices.extend(getattr(fault, "__notes__", ()))
+        self.tally.failure = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+        return self._record(outcome, perf_counter() - begun)
+
+    def _record(
+        self, outcome: str, seconds: float, checks: list[dict[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        stats, tally = Stats(), self.tally
+        count(stats, tally.events)
+        passed = outcome == "completed" and all(check["passed"] for check in checks or ())
+        by = tally.answered_by
+        answered = None if by is None else {key: by.get(key) for key in ("provider", "model")}
+        counted = stats.as_json()
+        session = self.cell.session(self.around.run) if tally.events else None
+        return {
+            **blank(self.cell),
+            "outcome": outcome,
+            "passed": passed,
+            "checks": checks or [],
+            "turns": counted["turns"],
+            "steps": counted["steps"],
+            "tool_calls": counted["calls"],
+            "tokens": counted["tokens"],
+            "seconds": round(seconds, 3),
+            "text": tally.text,
+            "session": session,
+            "ran_on": self.ran_on,
+            "answered_by": answered,
+            "failure": None if tally.failure is None else dict(tally.failure),
+            "notices": list(dict.fromkeys(self.notices)),
+            "finished_at": iso_time(self.clock()),
+        }
+
+
+def blank(cell: Cell) -> dict[str, Any]:
+    """Give the record of a cell in which nothing has happened, with every key."""
+    return {
+        "number": cell.number,
+        **cell.axes,
+        "outcome": SKIPPED,
+        "passed": None,
+        "checks": [],
+        "turns": 0,
+        "steps": 0,
+        "tool_calls": 0,
+        "tokens": {},
+        "seconds": 0.0,
+        "text": "",
+        "session": None,
+        "ran_on": None,
+        "answered_by": None,
+        "failure": None,
+        "notices": [],
+        "tries": 0,
+        "finished_at": None,
+    }
+
+
+def run_options(cell: Cell, around: Surroundings, cwd: Path) -> RunOptions:
+    """Say how a cell's session is opened. Raises what reading its script or config.yml raises."""
+    from functools import cache
+
+    from dshloop.config import read_config
+    from dshloop.llm.credentials import Keyring
+    from dshloop.llm.providers import read_providers
+
+    asked = cell.asked
+
+    @cache
+    def providers() -> Providers:
+        keys = Keyring(around.variables, around.places.dsh_home)
+        return read_providers(read_config(around.places), keys)
+
+    choice = None if asked.driver is None else choose(asked.driver)
+    modelless = choice is not None and (choice.name == FAKE or choice.provider is not None)
+    options = RunOptions(
+        cwd=cwd,
+        command=around.command,
+        driver=asked.driver,
+        loop=asked.loop,
+        preset=asked.preset,
+        session_id=cell.session(around.run),
+        model=ModelAsked() if modelless else _model(asked, providers),
+        providers=providers,
+        rows=around.profile_rows,
+        engines=_engines(asked, around),
+    )
+    if asked.script is not None and choice is not None and choice.name == FAKE:
+        from dshloop.drivers.script import read_script
+
+        options = replace(options, script=read_script(asked.script))
+    return options
+
+
+def _model(asked: Asked, providers: Any) -> ModelAsked:
+    """Tell provider and model apart, for drivers that don't know our providers' names."""
+    provider, model = asked.provider, asked.model
+    if provider is None and model is not None and "/" in model:
+        name, _, rest = model.partition("/")
+        if rest and providers().find(name) is not None:
+            provider, model = name, rest
+    return ModelAsked(provider, model, asked.max_tokens, asked.effort)
+
+
+def _engines(asked: Asked, around: Surroundings) -> EngineSettings:
+    if asked.command is None:
+        return around.engines
+    return replace(around.engines, acp_command=asked.command)
