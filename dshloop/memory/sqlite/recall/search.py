@@ -20,9 +20,9 @@ from dshloop.memory.synonyms import synonyms as known
 from dshloop.text import question
 
 _DEPTH = 20
-"""How deep an answer looks: twice as many entries are compared with the question."""
-_SURROUNDED = 0.8
-"""Of them the neighbours of so many are looked at: all of them would tell little more."""
+"""Entries whose neighbours are looked at."""
+_COMPARED = 1.7
+"""So many times more are compared with the question; twice as many find no more."""
 _DEEPER = 5
 _LONGEST_QUESTION = 10_000
 """Characters of a question that count; a pasted text has said by then what it is about."""
@@ -99,14 +99,13 @@ def ranked(
     terms, corpus = weighed(connection, question(query[:_LONGEST_QUESTION]), known(synonyms))
     ranking = Ranking(terms, corpus, now)
     depth = _depth(last)
-    ranking.add(candidates(connection, terms, corpus, filters, now, 2 * depth))
-    surrounded, considered = int(_SURROUNDED * depth), 2 * depth
+    ranking.add(candidates(connection, terms, corpus, filters, now, int(_COMPARED * depth)))
+    surrounded = depth
     if near is not None:
         nearest = [seq for seq in near.nearest(max(NEAREST, depth)) if seq not in ranking.found]
         ranking.add(lines(connection, nearest, filters, now))
         ranking.measure(near.nearness(list(ranking.found)))
         surrounded += NEAREST // 2
-        considered += NEAREST
     sessions = ranking.sessions()
     best = ranking.best(sessions, surrounded)
     around = beside(connection, [ranking.found[seq].line for seq in best])
@@ -114,7 +113,7 @@ def ranked(
     ranking.add(lines(connection, missing, filters, now))
     if near is not None:
         ranking.measure(near.nearness(missing))
-    return Answer(ranking.ranked(sessions, around), ranking, sessions, around, considered)
+    return Answer(ranking.ranked(sessions, around), ranking, sessions, around, 2 * surrounded)
 
 
 def _depth(last: int) -> int:
