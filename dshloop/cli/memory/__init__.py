@@ -29,6 +29,7 @@ VERBS: Mapping[str, str] = {
     "timeline": "past",
     "tail": "peer",
     "artifact": "peer",
+    "outbox": "outbox",
     "stats": "look",
     "export": "export",
     "import": "exchange",
