@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 PATCHOULI = "patchouli"
-STORES = (EMBEDDED, PATCHOULI)
+AGENTMEMORY = "agentmemory"
+STORES = (EMBEDDED, AGENTMEMORY, PATCHOULI)
 PATCHOULI_HOME = "~/.patchouli"
+_NO_VARIABLES: Mapping[str, str] = {}
 DATABASE = "memory.db"
 """What the embedded store's file is called in a data folder."""
 
@@ -43,6 +45,7 @@ def open_store(
     database: Path,
     place: Callable[[str], Path] = Path,
     setting: Callable[[str], Any] = lambda _key: None,
+    variables: Mapping[str, str] = _NO_VARIABLES,
     **opening: Unpack[Opening],
 ) -> MemoryStore:
     """Open a store by name, the embedded one when there is none; raises STORE_UNKNOWN.
@@ -50,9 +53,10 @@ def open_store(
     ``database`` is the embedded store's file; nothing is created before something is remembered.
     ``embedded:PATH`` is another file, or the one in a folder; ``place`` makes its path absolute.
     ``patchouli`` and ``patchouli:PATH`` (a socket or a file) is Patchouli's storage, found by what
-    ``setting`` gives of config.yml's keys.
+    ``setting`` gives of config.yml's keys. ``agentmemory`` and ``agentmemory:URL`` is the daemon of
+    that name; ``variables`` (of the environment) may hold its address, and hold its secret.
     """
-    other = _other(name, setting, place, opening.get("notice"))
+    other = _other(name, setting, place, variables, opening)
     if other is not None:
         return other
     file = _database(name, database, place, readonly=opening.get("readonly", False))
@@ -67,13 +71,14 @@ def open_reader(
     database: Path,
     place: Callable[[str], Path] = Path,
     setting: Callable[[str], Any] = lambda _key: None,
+    variables: Mapping[str, str] = _NO_VARIABLES,
     **opening: Unpack[Opening],
 ) -> MemoryReader:
     """Open what only reads a store: like `open_store`, in half the time.
 
     Without ``readonly`` a file of an older schema is brought forward.
     """
-    other = _other(name, setting, place, opening.get("notice"))
+    other = _other(name, setting, place, variables, opening)
     if other is not None:
         return other
     file = _database(name, database, place, readonly=opening.get("readonly", False))
@@ -103,15 +108,20 @@ def _other(
     name: str | None,
     setting: Callable[[str], Any],
     place: Callable[[str], Path],
-    notice: Callable[[str], None] | None,
+    variables: Mapping[str, str],
+    opening: Opening,
 ) -> MemoryStore | None:
     """Open a store that is not the embedded one; None where that is meant."""
     kind, _, where = (name or EMBEDDED).partition(":")
+    if kind == AGENTMEMORY:
+        from dshloop.memory.agentmemory.opening import open_agentmemory
+
+        return open_agentmemory(where, setting, variables, opening)
     if kind != PATCHOULI:
         return None
     from dshloop.memory.patchouli.opening import open_patchouli
 
-    return open_patchouli(where, setting, place, notice)
+    return open_patchouli(where, setting, place, opening.get("notice"))
 
 
 def _database(

@@ -39,6 +39,8 @@ def memory_place(
             embedder=lambda: open_embedder(choice_of(config.get), variables),
             semantic=bool(config.get("memory.semantic")),
             synonyms=places.synonyms,
+            setting=config.get,
+            variables=variables,
         )
 
     return MemoryPlace(

@@ -365,6 +365,7 @@ def opening(
         "semantic": bool(config.get("memory.semantic")),
         "synonyms": places.synonyms,
         "setting": config.get,
+        "variables": run.env.variables,
     }
 
 

@@ -76,10 +76,14 @@ def use(
 
 
 def _where(run: Invocation, name: str) -> str | None:
-    from dshloop.memory.stores import EMBEDDED, PATCHOULI
+    from dshloop.memory.stores import AGENTMEMORY, EMBEDDED, PATCHOULI
 
     if name == EMBEDDED:
         return str(run.places.memory_db)
+    if name == AGENTMEMORY:
+        from dshloop.memory.agentmemory_client.address import configured_url
+
+        return configured_url(run.config.get, run.env.variables)
     if name != PATCHOULI:
         return None
     from dshloop.memory.patchouli_socket.client import DEFAULT_ENDPOINT

@@ -76,11 +76,16 @@ def summarize(session: str) -> Call[Row]:
 
 
 def sessions(
-    *, agent: str | None = None, project: str | None = None, limit: int | None = None,
+    *,
+    session: str | None = None,
+    agent: str | None = None,
+    project: str | None = None,
+    limit: int | None = None,
     offset: int | None = None,
-) -> Call[answers.Page]:  # fmt: skip
-    """List sessions in the order they were stored. 0.9.29 looks at ``agent`` only."""
-    params = {"agentId": agent, "project": project, "limit": limit, "offset": offset}
+) -> Call[answers.Page]:
+    """List sessions in the order they were stored, or one. 0.9.29 looks at ``agent`` only."""
+    params: dict[str, Any] = {"sessionId": session, "agentId": agent, "project": project}
+    params |= {"limit": limit, "offset": offset}
     return _get("/sessions", partial(answers.page, "sessions"), params)
 
 

@@ -69,5 +69,9 @@ class Agentmemory:
 
 
 def _may_ask_again(call: Call[Any], error: DshloopError) -> bool:
-    """Whether nothing was done, or it may be done twice: an empty 404 comes before any handler."""
-    return call.repeatable or error.details.get("status") == 404
+    """Whether nothing was done, or it may be done twice: an empty 404 comes before any handler.
+
+    Never after a 500: this very call may be what the daemon fell over.
+    """
+    status = error.details.get("status")
+    return status == 404 or (status is None and call.repeatable)

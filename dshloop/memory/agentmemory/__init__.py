@@ -1,0 +1,1 @@
+"""The store `agentmemory`: what its daemon holds, as entries, for every `memory` command."""

@@ -1,0 +1,151 @@
+"""What is read from the daemon, page by page where it would fall over otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from dshloop.errors import AgentmemoryRestartingError, AgentmemoryTooLargeError
+from dshloop.memory.agentmemory.found import (
+    Row,
+    memory_in,
+    observation_in,
+    session_in,
+)
+from dshloop.memory.agentmemory_client import calls
+from dshloop.memory.agentmemory_client.answers import Page
+from dshloop.memory.agentmemory_client.calls import Call
+from dshloop.memory.agentmemory_client.client import Agentmemory
+from dshloop.memory.entries import Memory, Observation, Session
+
+T = TypeVar("T")
+_PAGE = 500
+_NEWEST = 50  # rows of the first page from the end; each further one is twice as long
+_SHRINK = 8
+
+
+class Daemon:
+    """The daemon as lists of entries; nothing is kept between two questions."""
+
+    def __init__(self, client: Agentmemory, clock: Callable[[], float]) -> None:
+        self.client = client
+        self.clock = clock
+
+    @property
+    def where(self) -> str:
+        """The daemon's address."""
+        return self.client.peer.shown
+
+    def ask(self, call: Call[T]) -> T:
+        """Make a request. Raises as `Agentmemory.ask`."""
+        return self.client.ask(call)
+
+    # --- memories ------------------------------------------------------------------------------
+
+    def memory(self, id_: str) -> Memory | None:
+        """Give a memory by its whole id, superseded and expired ones too."""
+        if not _is_plain(id_):
+            return None
+        row = self.ask(calls.memory(id_))
+        return None if row is None else memory_in(row, self.clock())
+
+    def memories(self, *, old: bool = True, newest_first: bool = False) -> Iterator[Memory]:
+        """Give memories as they were stored; superseded ones too when ``old``."""
+        rows = self._newest(old=old) if newest_first else self._oldest(old=old)
+        found = (memory_in(row, self.clock()) for row in rows)
+        return (memory for memory in found if memory is not None)
+
+    def _oldest(self, *, old: bool) -> Iterator[Row]:
+        offset, size = 0, _PAGE
+        while True:
+            page = self._memory_page(offset, size, old=old)
+            if page is None:
+                size = max(1, size // _SHRINK)
+                continue
+            yield from page.rows
+            offset += len(page.rows)
+            if not page.rows or offset >= (page.total or 0):
+                return
+
+    def _newest(self, *, old: bool) -> Iterator[Row]:
+        """Read pages from the end: the daemon lists the oldest first, and who asks for the newest
+        ten should not wait for all."""
+        first = self._memory_page(0, 1, old=old)
+        end, size = (0 if first is None else first.total or 0), _NEWEST
+        while end > 0:
+            start = max(0, end - size)
+            page = self._memory_page(start, end - start, old=old)
+            if page is None:
+                size = max(1, (end - start) // _SHRINK)
+                continue
+            yield from reversed(page.rows)
+            end, size = start, min(2 * size, _PAGE)
+
+    def _memory_page(self, offset: int, size: int, *, old: bool) -> Page | None:
+        """Give a page; None when it is above 16 MiB, which takes the daemon down for a second
+        (agentmemory 13, D10)."""
+        try:
+            return self.ask(calls.memories(limit=size, offset=offset, latest=not old))
+        except AgentmemoryRestartingError as error:
+            if error.details.get("status") != 500:
+                raise
+            if size > 1:
+                return None
+            raise _too_large(self.where, error) from None
+
+    # --- sessions and observations -------------------------------------------------------------
+
+    def sessions(self) -> Iterator[Session]:
+        """Give all sessions, the first stored first."""
+        rows = self._listed(lambda limit, at: calls.sessions(limit=limit, offset=at))
+        found = (session_in(row, self.clock()) for row in rows)
+        return (session for session in found if session is not None)
+
+    def session_row(self, id_: str) -> Row | None:
+        """Give a session's row by its whole id."""
+        page = self.ask(calls.sessions(session=id_, limit=_PAGE, offset=0))
+        return next((row for row in page.rows if row.get("id") == id_), None)
+
+    def session(self, id_: str) -> Session | None:
+        """Give a session by its whole id."""
+        row = self.session_row(id_)
+        return None if row is None else session_in(row, self.clock())
+
+    def observations(self, session: Session) -> Iterator[Observation]:
+        """Give a session's observations in the order they came."""
+        id_ = session.id
+        rows = self._listed(lambda limit, at: calls.observations(id_, limit=limit, offset=at))
+        found = (observation_in(row, session, self.clock()) for row in rows)
+        return (observation for observation in found if observation is not None)
+
+    def _listed(self, call: Callable[[int, int], Call[Page]]) -> Iterator[Row]:
+        """Give the rows of a list, which 0.9.29 gives as a whole (agentmemory 13, D3)."""
+        offset = 0
+        while True:
+            page = self._whole(call(_PAGE, offset))
+            yield from page.rows
+            offset += len(page.rows)
+            if page.total is None or not page.rows or offset >= page.total:
+                return
+
+    def _whole(self, call: Call[Page]) -> Page:
+        try:
+            return self.ask(call)
+        except AgentmemoryRestartingError as error:
+            if error.details.get("status") != 500:
+                raise
+            raise _too_large(self.where, error) from None
+
+
+def _too_large(where: str, error: AgentmemoryRestartingError) -> AgentmemoryTooLargeError:
+    call = error.details.get("call")
+    return AgentmemoryTooLargeError(
+        f"agentmemory at {where} fell over at {call}: the answer is above its 16 MiB, and can't be "
+        "had in smaller pages",
+        **error.details,
+    )
+
+
+def _is_plain(id_: str) -> bool:
+    """Whether an id can stand in a path, which the daemon doesn't decode (agentmemory 1)."""
+    return bool(id_) and id_.isascii() and all(one.isalnum() or one in "_-." for one in id_)
