@@ -126,3 +126,36 @@ class ModelPinnedError(RefusedError):
 
     code = "MODEL_PINNED"
     hint = "Go on in a fork on another loop: /fork loop NAME"
+
+
+class AttachmentUnsupportedError(UsageError):
+    """A file of --attach is neither an image that models take nor UTF-8 text, or it is empty."""
+
+    code = "ATTACHMENT_UNSUPPORTED"
+    hint = "PNG, JPEG, WebP and GIF images can be attached, and text in UTF-8."
+
+
+class AttachmentTooLargeError(UsageError):
+    """A file of --attach is larger than what may be sent along with a prompt."""
+
+    code = "ATTACHMENT_TOO_LARGE"
+
+
+class ImagesUnsupportedError(RefusedError):
+    """What answers this session takes no images; nothing was sent."""
+
+    code = "IMAGES_UNSUPPORTED"
+    hint = "Choose a provider that takes them with --provider, or leave the image away."
+
+
+class DriverNotReadOnlyError(RefusedError):
+    """The driver's program has tools of its own, which --read-only can't keep from changing."""
+
+    code = "DRIVER_NOT_READ_ONLY"
+    hint = "Choose a driver of dshloop (headless, fake), or leave --read-only away."
+
+
+class ReplayRefusedError(RefusedError):
+    """What was recorded can't be given to this loop or driver again."""
+
+    code = "REPLAY_REFUSED"
