@@ -88,9 +88,10 @@ async def hooks(subject: Subject, folder: Path) -> None:
         f"after: last\n"
     )
     async with trial(subject, folder, script) as at:
-        handle = await at.create("hooked")
+        probes = Probes()
+        handle = await at.create("hooked", setup=probes.before)
         require_known_events(handle.agent)
-        probes = Probes.on(handle.agent)
+        probes.around(handle.agent)
         for prompt in ("use your tool", "this fails once"):
             events = await turn(handle.agent, prompt)
             require_shapes(probes)

@@ -23,36 +23,46 @@ DECIDES = frozenset({"reject", "retry", "deny", "ask", "block"})
 
 @dataclass(slots=True)
 class Probes:
-    """Two listeners on each waterfall of an agent, the outermost and the innermost one.
+    """Listeners on each waterfall of an agent: the outermost, one just outside the loop's own (the
+    dock and the fake driver have some around them), and the innermost.
 
-    ``seen`` counts dispatches, ``swallowed`` those that never reached the innermost listener
-    though nothing was refused.
+    ``swallowed`` are events of which a dispatch never reached the innermost listener though
+    nothing was refused; ``shapeless`` those whose answer can't be used.
     """
 
-    seen: dict[str, int] = field(default_factory=dict)
     swallowed: set[str] = field(default_factory=set)
     shapeless: dict[str, Any] = field(default_factory=dict)
     _reached: bool = False
 
-    @classmethod
-    def on(cls, agent: Agent) -> Probes:
-        """Watch an agent that is set up."""
-        probes = cls()
+    def before(self, agent: Agent) -> None:
+        """Watch from just outside the loop: the setup of whoever makes the agent."""
         for event in WATERFALLS:
-            agent.hooks.on(event, probes._outer(event), prepend=True)
-            agent.hooks.on(event, probes._inner)
-        return probes
+            agent.hooks.on(event, self._shaped(event))
 
-    def _outer(self, event: str) -> Callable[..., Awaitable[Any]]:
-        async def outer(*args: Any) -> Any:
-            before, self._reached = self._reached, False
+    def around(self, agent: Agent) -> None:
+        """Watch from both ends, when the agent is set up."""
+        for event in WATERFALLS:
+            agent.hooks.on(event, self._outer(event), prepend=True)
+            agent.hooks.on(event, self._inner)
+
+    def _shaped(self, event: str) -> Callable[..., Awaitable[Any]]:
+        async def shaped(*args: Any) -> Any:
             answer = await args[-1]()
-            kind = answer.get("kind") if isinstance(answer, Mapping) else None
-            self.seen[event] = self.seen.get(event, 0) + 1
-            if not self._reached and kind not in DECIDES:
-                self.swallowed.add(event)
             if not _fits(event, answer):
                 self.shapeless[event] = answer
+            return answer
+
+        return shaped
+
+    def _outer(self, event: str) -> Callable[..., Awaitable[Any]]:
+        shaped = self._shaped(event)
+
+        async def outer(*args: Any) -> Any:
+            before, self._reached = self._reached, False
+            answer = await shaped(*args)
+            kind = answer.get("kind") if isinstance(answer, Mapping) else None
+            if not self._reached and kind not in DECIDES:
+                self.swallowed.add(event)
             self._reached = before
             return answer
 

@@ -12,6 +12,9 @@ from typing import Any
 
 from dshloop.host.host import Host
 
+_OF_ASYNCIO = "asyncio_"
+"""How the threads of asyncio.to_thread are called, which wait for more work."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -64,7 +67,7 @@ class Held:
             if not task.done():
                 yield f"the task {_named(task)} still runs"
         for thread in self.threads - before.threads:
-            if thread.is_alive() and not thread.daemon:
+            if thread.is_alive() and not thread.name.startswith(_OF_ASYNCIO):
                 yield f"the thread {thread.name} still runs"
         if self.cwd != before.cwd:
             yield f"the working directory is another one: {self.cwd}"

@@ -30,10 +30,14 @@ class Subject:
     make: Callable[[], Loop]
 
 
-def subject_of(found: Any, loop_id: str | None = None) -> Subject:
-    """Make a subject of a loop, a class of one, or a function that gives one."""
-    name = loop_id or _own_id(found)
-    target = f"{getattr(found, '__module__', '')}:{_called(found)}"
+def subject_of(found: Any, loop_id: str | None = None, called: str | None = None) -> Subject:
+    """Make a subject of a loop, a class of one, or a function that gives one.
+
+    Without an id it gets its own, or one that is made of its name.
+    """
+    called = called or getattr(found, "__name__", None) or type(found).__name__
+    name = loop_id or _own_id(found, called)
+    target = f"{getattr(found, '__module__', '')}:{called}".removeprefix(":")
     return Subject(name, target, lambda: make_loop(name, target, found))
 
 
@@ -123,7 +127,7 @@ def _of_target(target: str) -> Subject:
     if offers:
         return _by_path(offers[0], target, load_object)
     found = load_object(target)
-    loop_id = _own_id(found)
+    loop_id = _own_id(found, target.rpartition(":")[2].rpartition(".")[2])
     return Subject(loop_id, target, lambda: make_loop(loop_id, target, found))
 
 
@@ -137,13 +141,13 @@ def _of_module(name: str) -> list[Subject]:
     if offers:
         return [_by_path(loop_id, path, load_object) for loop_id, path, _ in offers]
     module = load_object(f"{name}:__dict__")
-    found = [one for key, one in module.items() if not key.startswith("_") and _is_loop(one, name)]
+    found = {key: one for key, one in module.items() if key[:1] != "_" and _is_loop(one, name)}
     if not found:
         raise LoopTargetError(
             f'module "{name}" has no loop: nothing in it has a kind of {listed(KINDS)}',
             target=name,
         )
-    return [subject_of(one) for one in found]
+    return [subject_of(one, called=key) for key, one in found.items()]
 
 
 def _offered() -> Sequence[tuple[str, str, str]]:
@@ -171,17 +175,13 @@ def _is_loop(found: Any, module: str) -> bool:
     return here and kind in KINDS
 
 
-def _own_id(found: Any) -> str:
+def _own_id(found: Any, called: str) -> str:
     own = found.get("id") if is_object(found) else getattr(found, "id", None)
     if is_name(own):
         return own
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", _called(found))
-    made = re.sub(r"[^a-z0-9.-]+", "-", spaced.lower()).strip("-.")
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", called)
+    made = re.sub(r"[^a-z0-9._-]+", "-", spaced.lower()).lstrip("-._")
     return made if is_name(made) else "loop"
-
-
-def _called(found: Any) -> str:
-    return getattr(found, "__name__", None) or type(found).__name__
 
 
 def _normal(name: str) -> str:

@@ -1,0 +1,105 @@
+"""loop new and loop test as commands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.running import dshloop, process
+
+FILES = [
+    ".gitignore",
+    "README.md",
+    "careful_loop.py",
+    "pyproject.toml",
+    "script.yml",
+    "tests/test_careful_loop.py",
+]
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    return folder
+
+
+def written(folder: Path) -> list[str]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in found)
+
+
+def test_a_dry_run_lists_the_files_and_writes_none(here: Path) -> None:
+    ran = dshloop("loop", "new", "careful", "--dry-run", "--json", cwd=here)
+    assert ran.code == 0
+    assert ran.json["files"] == FILES
+    assert ran.json["kind"] == "strategy"
+    assert written(here) == []
+
+
+def test_a_package_is_written_once_and_can_be_taken_back(here: Path) -> None:
+    ran = dshloop("loop", "new", "careful", cwd=here)
+    assert (ran.code, written(here / "careful")) == (0, FILES)
+    assert "try it: dshloop loop test ./careful" in ran.err
+    again = dshloop("loop", "new", "careful", "--json", cwd=here)
+    assert (again.code, again.error["code"]) == (4, "OUTPUT_EXISTS")
+    assert dshloop("undo", cwd=here).code == 0
+    assert not (here / "careful").exists()
+
+
+def test_another_folder_and_an_engine_of_its_own(here: Path) -> None:
+    ran = dshloop("loop", "new", "parrot", "--driver", "--into", "deep/er", "--json", cwd=here)
+    assert (ran.code, ran.json["kind"]) == (0, "driver")
+    assert "parrot_loop.py" in written(here / "deep" / "er")
+
+
+@pytest.mark.parametrize(("name", "code"), [("Careful", "INVALID_LOOP_ID"), ("9", "LOOP_NAME")])
+def test_a_bad_name_is_refused(here: Path, name: str, code: str) -> None:
+    ran = dshloop("loop", "new", name, "--json", cwd=here)
+    assert (ran.code, ran.error["code"]) == (2, code)
+    assert written(here) == []
+
+
+@pytest.mark.parametrize("kind", [[], ["--driver"]])
+def test_what_is_written_passes_every_check(here: Path, kind: list[str]) -> None:
+    assert dshloop("loop", "new", "careful", *kind, cwd=here).code == 0
+    ran = process("loop", "test", "./careful", "--json", cwd=here)
+    assert ran.returncode == 0, ran.stdout
+    assert '"outcome": "passed"' in ran.stdout or '"outcome":"passed"' in ran.stdout
+    data = Path(os.environ["DSHLOOP_DATA"])
+    assert not (data / "sessions").exists()  # nothing of the person's is written
+
+
+def test_a_failed_check_says_what_to_do_and_exits_with_1(here: Path) -> None:
+    assert dshloop("loop", "new", "careful", cwd=here).code == 0
+    module = here / "careful" / "careful_loop.py"
+    broken = "        agent.hooks.on('agent/prestep', few_steps)\n"
+    module.write_text(
+        module.read_text().replace("\n\n\ndef count_words", f"\n{broken}\n\ndef count_words")
+    )
+    ran = process("loop", "test", "./careful", "--check", "hooks", cwd=here)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ran.stdout == (
+        "careful (strategy, careful_loop:Careful)\n"
+        "  FAIL  hooks          its listeners hear, pass on and answer what they must\n"
+        '        it listens to "agent/prestep", which nobody dispatches\n'
+        '        Did you mean "agent/pre-step"? docs/loop-provider-spec.md has all events.\n'
+        "\n"
+        "1 failed\n"
+    )
+
+
+def test_bad_words_are_told(here: Path) -> None:
+    ran = dshloop("loop", "test", "nobody", "--json", cwd=here)
+    assert (ran.code, ran.error["code"]) == (3, "LOOP_TARGET_NOT_FOUND")
+    ran = dshloop("loop", "test", "x", "--check", "speed", "--json", cwd=here)
+    assert (ran.code, ran.error["code"]) == (2, "USAGE")
+
+
+def test_several_loops_are_reported_one_after_the_other() -> None:
+    ran = dshloop("loop", "test", "cli_loops", "--json")
+    assert ran.code == 1
+    found = {one["loop"]: one["outcome"] for one in ran.json["loops"]}
+    assert found == {"critic": "passed", "own_engine": "failed"}

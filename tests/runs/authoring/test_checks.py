@@ -1,0 +1,79 @@
+"""Each check finds what it is for, says what and what to do, and lets good loops pass."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from dshloop.errors import LoopKitError
+from dshloop.loops.strategy import Strategy
+from dshloop.loops.strategy_setup import strategy_as_loop
+from dshloop.runs.authoring.checks import CHECKS
+from dshloop.runs.authoring.subjects import subject_of
+from dshloop.runs.authoring.trying import check_loop
+from tests.runs.authoring.bad_loops import WRONG, BlocksInSetup, HangsInSetup
+
+
+@pytest.fixture(autouse=True)
+def no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DSHLOOP_TEST_LOOP", "before")
+
+
+@pytest.mark.parametrize(
+    ("loop", "check", "said"),
+    [pytest.param(*wrong, id=f"{wrong[1]}-{wrong[0].__name__}") for wrong in WRONG],
+)
+def test_a_check_finds_what_is_wrong(loop: type, check: str, said: str) -> None:
+    report = check_loop(subject_of(loop), only=(check,))
+    (found,) = report.failed
+    assert found.name == check
+    assert said in (found.said or "")
+    assert found.fix
+    with pytest.raises(LoopKitError, match="fails 1 check"):
+        report.require_passed()
+
+
+@pytest.mark.parametrize("loop", [HangsInSetup, BlocksInSetup])
+def test_a_loop_that_never_ends_is_given_up(loop: type) -> None:
+    report = check_loop(subject_of(loop), patience=0.3)
+    first = report.failed[0]
+    if loop is HangsInSetup:
+        assert "waits for something that doesn't come" in (first.said or "")
+    else:
+        assert "holds the whole program up" in (first.said or "")
+        outcomes = {check.outcome for check in report.checks[2:]}
+        assert outcomes == {"skipped"}
+    assert first.name == "session"
+
+
+def passed(loop: Any) -> list[tuple[str, str | None]]:
+    report = check_loop(subject_of(loop))
+    assert [check.name for check in report.checks] == [check.name for check in CHECKS]
+    return [(check.name, check.said) for check in report.failed]
+
+
+def test_a_strategy_of_data_passes() -> None:
+    prompt = {"id": "plain", "deny": ("kit_echo",), "effort": "low"}
+    assert passed(strategy_as_loop(Strategy(**prompt, provider="p", model="m"))) == []
+
+
+def test_a_loop_that_rejects_steps_passes() -> None:
+    async def few(event: Any, following: Any) -> Any:
+        return {"kind": "reject"} if event["step"] > 1 else await following()
+
+    async def setup(agent: Any) -> None:
+        agent.hooks.on("agent/pre-step", few)
+
+    assert passed({"id": "few", "kind": "strategy", "setup": setup}) == []
+
+
+def test_a_setup_that_commits_and_undoes_passes() -> None:
+    def setup(agent: Any) -> Any:
+        os.environ["DSHLOOP_TEST_LOOP"] = agent.id
+        agent.undo(lambda: os.environ.update(DSHLOOP_TEST_LOOP="before"))
+        yield
+        assert agent.prompt is not None
+
+    assert passed({"id": "committing", "kind": "strategy", "setup": setup}) == []
