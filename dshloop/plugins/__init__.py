@@ -15,6 +15,7 @@ from dshloop.loops.discovery import offers_any
 GROUP = "dshloop.plugins"
 _PATCHOULI = "dshloop.plugins.patchouli"
 TABLE = {
+    "dsh-agentmemory": "dshloop.plugins.agentmemory.row:Agentmemory",
     "dsh-loop-dock": "dshloop.plugins.loop_dock:LoopDock",
     "dsh-loop-dock/headless-driver": "dshloop.plugins.headless_driver:HeadlessDriver",
     "dsh-patchouli": f"{_PATCHOULI}.memory_service:PatchouliService",

@@ -1,0 +1,1 @@
+"""The row `dsh-agentmemory`: what sessions do becomes memory of an agentmemory daemon, and back."""

@@ -1,0 +1,167 @@
+"""Giving an outbox's entries to their home: in the order of their session, until it has them.
+
+Everything here belongs to one event loop. What a daemon can't take now is tried again later and
+later; what it refuses is given up at once, and stays to be seen (dsh-agentmemory-bridge 10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dshloop.errors import (
+    AgentmemoryRefusedError,
+    AgentmemoryTooLargeError,
+    DshloopError,
+    OutboxUnusableError,
+    PeerDeniedError,
+    PeerFailedError,
+)
+from dshloop.memory.agentmemory_client import answers
+from dshloop.memory.agentmemory_client.calls import Call as Request
+from dshloop.memory.outbox import Entry, Outbox
+from dshloop.plugins.agentmemory import calls
+from dshloop.plugins.agentmemory.homes import Home
+
+Say = Callable[[str], object]
+Answered = Callable[[Entry, Mapping[str, Any]], object]
+
+_LATER = (408, 429)
+"""Refusals that say: not now."""
+
+_HOUR = 3600.0
+_SESSION_ROW = 30.0
+_SESSION_ATTEMPTS = 3
+_CLAIM = 120.0
+_FEWEST = 0.05
+
+
+class Delivery:
+    """Delivers from one outbox to one home. ``answered`` is given what came of each entry."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        home: Home,
+        say: Say,
+        answered: Answered = lambda _entry, _value: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._outbox, self._home, self._say = outbox, home, say
+        self._answered, self._clock = answered, clock
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._wake = asyncio.Event()
+        self.delivered = 0
+
+    async def drain(self, session: str, *, at_once: bool) -> bool:
+        """Deliver what is due of a session, with ``at_once`` also what was to wait.
+
+        What is put in meanwhile goes too. False when something is left that has to wait.
+        """
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            try:
+                return await self._drain_claimed(session, at_once)
+            except OutboxUnusableError as error:
+                self._say(error.message)
+                return False
+
+    async def _drain_claimed(self, session: str, at_once: bool) -> bool:
+        claimed = self._clock()
+        if not self._outbox.claim(session, _CLAIM):
+            self._wake.set()
+            return False
+        try:
+            while due := self._outbox.due(session, all=at_once):
+                if not await self._attempt(due[0]):
+                    return False
+                if self._clock() - claimed > _CLAIM / 2:
+                    claimed = self._clock()
+                    self._outbox.claim(session, _CLAIM)
+            return True
+        finally:
+            self._outbox.release(session)
+
+    async def _attempt(self, entry: Entry) -> bool:
+        """Try one entry; False when its session has to wait."""
+        try:
+            value = await self._home.ask(request_of(entry))
+        except Exception as error:
+            return self._failed(entry, error)
+        self._outbox.done(entry)
+        self.delivered += 1
+        self._answered(entry, value)
+        return True
+
+    def _failed(self, entry: Entry, error: Exception) -> bool:
+        final = is_final(error) or self._is_hopeless(entry, error)
+        said = error.message if isinstance(error, DshloopError) else repr(error)
+        given_up = self._outbox.failed(entry, said, final=final)
+        self._say(_told(entry, error, said, given_up=given_up))
+        self._wake.set()
+        return given_up
+
+    def _is_hopeless(self, entry: Entry, error: Exception) -> bool:
+        """Whether it is the entry that the daemon stumbles over, again and again."""
+        if not isinstance(error, PeerFailedError):
+            return False
+        attempts, age = entry.attempts + 1, self._clock() - entry.created_at
+        if entry.kind == calls.START:  # an observation makes the session too
+            return attempts >= _SESSION_ATTEMPTS and age >= _SESSION_ROW
+        return attempts >= self._outbox.policy.attempts and age >= _HOUR
+
+    # --- later ---------------------------------------------------------------------------------
+
+    async def keep_trying(self, holds: Callable[[Entry], bool]) -> None:
+        """Deliver what failed, and what earlier processes left, until this is cancelled.
+
+        ``holds`` are entries that somebody collects, and delivers when there are enough.
+        """
+        while True:
+            self._wake.clear()
+            try:
+                pause = await self._round(holds)
+            except OutboxUnusableError as error:
+                self._say(error.message)
+                pause = None
+            try:
+                await asyncio.wait_for(self._wake.wait(), pause)
+            except TimeoutError:
+                pass
+
+    async def _round(self, holds: Callable[[Entry], bool]) -> float | None:
+        """Deliver what is due; give the seconds until more is, None for nothing that waits."""
+        now = self._clock()
+        due = [one for one in self._heads(holds) if one.next_at <= now]
+        await asyncio.gather(*(self.drain(one.session, at_once=False) for one in due))
+        left = self._heads(holds)
+        if not left:
+            return None
+        pause = min(one.next_at for one in left) - self._clock()
+        return max(pause, self._outbox.policy.pause if due else _FEWEST)
+
+    def _heads(self, holds: Callable[[Entry], bool]) -> list[Entry]:
+        return [one for one in self._outbox.due(all=True) if not holds(one)]
+
+
+def request_of(entry: Entry) -> Request[answers.Row]:
+    """Give the request that an entry stands for."""
+    return Request("POST", f"/{entry.kind}", answers.whole, entry.body)
+
+
+def is_final(error: Exception) -> bool:
+    """Whether the daemon will never take it: a refusal, ``success: false``, too large."""
+    if not isinstance(error, AgentmemoryRefusedError | AgentmemoryTooLargeError):
+        return False
+    return error.details.get("status") not in _LATER
+
+
+def _told(entry: Entry, error: Exception, said: str, *, given_up: bool) -> str:
+    if isinstance(error, PeerDeniedError):
+        return f"{said}; what is to be sent waits in the outbox. {error.hint}"
+    if given_up:
+        return f"{entry.kind} given up for session {entry.session}: {said}"
+    if entry.kind == calls.OBSERVE:
+        return f"observe failed, re-queuing tail: {said}"
+    return f"{entry.kind} failed, it is tried again: {said}"
