@@ -159,3 +159,9 @@ class ReplayRefusedError(RefusedError):
     """What was recorded can't be given to this loop or driver again."""
 
     code = "REPLAY_REFUSED"
+
+
+class AttachmentNotFoundError(NotFoundError):
+    """A message names an attachment that this machine doesn't have."""
+
+    code = "ATTACHMENT_NOT_FOUND"
