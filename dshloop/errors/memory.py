@@ -282,3 +282,9 @@ class OutboxUnconfirmedError(RefusedError):
 
     code = "OUTBOX_UNCONFIRMED"
     hint = "Nothing was changed. Look with --dry-run, then give --yes."
+
+
+class HookEventUnknownError(UsageError):
+    """`memory hook` was called for an event that no agent is known to have."""
+
+    code = "HOOK_EVENT_UNKNOWN"
