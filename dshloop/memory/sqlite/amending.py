@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 from dshloop.errors import NothingToUndoError
 from dshloop.memory.entries import Entry, Memory
 from dshloop.memory.sqlite import forgetting, index, sessions, write
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.lookup import by_id, row
 from dshloop.memory.sqlite.operation import Operation
 from dshloop.memory.sqlite.rows import COLUMNS, digest_of
@@ -15,7 +15,7 @@ from dshloop.memory.sqlite.rows import COLUMNS, digest_of
 _AT_ONCE = 4_000
 
 
-def amend(connection: sqlite3.Connection, operation: Operation, entry: Entry) -> Entry | None:
+def amend(connection: Connection, operation: Operation, entry: Entry) -> Entry | None:
     """Write an entry over the one that has its id; give that one, None when there is none."""
     old = rewrite(connection, entry)
     if old is not None:
@@ -23,7 +23,7 @@ def amend(connection: sqlite3.Connection, operation: Operation, entry: Entry) ->
     return old
 
 
-def rewrite(connection: sqlite3.Connection, entry: Entry) -> Entry | None:
+def rewrite(connection: Connection, entry: Entry) -> Entry | None:
     """Write an entry over the row that has its id; give what was there."""
     old = by_id(connection, entry.id)
     if old is None:
@@ -37,9 +37,7 @@ def rewrite(connection: sqlite3.Connection, entry: Entry) -> Entry | None:
     return old.entry
 
 
-def take_back(
-    connection: sqlite3.Connection, number: int, change: list[Any], now: float
-) -> list[Entry]:
+def take_back(connection: Connection, number: int, change: list[Any], now: float) -> list[Entry]:
     """Take back what a change of imports has added; give the entries that went, the newest first.
 
     They can be restored, as what was forgotten. Raises NOTHING_TO_UNDO where stored entries were

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dshloop.memory.entries import Entry, Memory, Observation, Session
 from dshloop.memory.sqlite import documents, index, sessions, write
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.joining import joined
 from dshloop.memory.sqlite.known import Known, name_of
 from dshloop.memory.sqlite.operation import IMPORTED, begin
 from dshloop.memory.sqlite.rows import (
-    COLUMNS,
     digest_of,
     observation_digest,
     packed,
@@ -33,11 +32,6 @@ AT_ONCE = 4_000
 _CHARACTERS = 4_000_000  # of content in one transaction
 _MOST_SESSIONS = 1_000  # new ones that one change notes
 _VERB = "import"
-
-_INSERT = (
-    f"INSERT INTO entries ({COLUMNS}, digest, words, seq) "
-    f"VALUES ({', '.join('?' * (COLUMNS.count(',') + 4))})"
-)
 
 
 def batches(records: Iterable[Record]) -> Iterator[list[Record]]:
@@ -73,7 +67,7 @@ class Import:
 
     def put(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         batch: Sequence[Record],
         indexed: Mapping[str, Indexed],
     ) -> list[Put]:
@@ -84,7 +78,7 @@ class Import:
         self._note(connection, writing)
         return done
 
-    def _note(self, connection: sqlite3.Connection, done: _Batch) -> None:
+    def _note(self, connection: Connection, done: _Batch) -> None:
         """Write down what was added, together with the batch before when nothing came between."""
         if not (done.added or done.begun or done.final):
             return
@@ -110,7 +104,7 @@ class _Batch:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         there: Known,
         indexed: Mapping[str, Indexed],
         now: float,
@@ -122,7 +116,7 @@ class _Batch:
         self._rows: list[tuple[Any, ...]] = []
         self._followed: set[str] = set()  # ids that a row of this batch is the next version of
         self._observed: Counter[str] = Counter()
-        self.first = self.next = write.next_seq(connection)
+        self.first = self.next = connection.new_seq(AT_ONCE)
         self.begun: list[str] = []
         self.final = False
 
@@ -180,7 +174,7 @@ class _Batch:
         self._rows.append((*row_of(entry), _digest(entry), words, self.next))
         self._there.records[name_of(entry)], self._there.seqs[entry.id] = entry, self.next
         if indexed is not None:
-            index.add(self._connection, self.next, indexed)
+            self._connection.add_words(self.next, indexed)
         self.next += 1
 
     def _in_its_chain(self, memory: Memory) -> Memory:
@@ -248,7 +242,7 @@ class _Batch:
 
     def _flush(self) -> None:
         if self._rows:
-            self._connection.executemany(_INSERT, self._rows)
+            self._connection.executemany(write.INSERT, self._rows)
             self._rows = []
 
 

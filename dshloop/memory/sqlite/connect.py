@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,7 @@ from dshloop.errors import (
     WriteFailedError,
 )
 from dshloop.files import shown, why
+from dshloop.memory.sqlite import index
 from dshloop.memory.sqlite.filters import add_functions
 
 T = TypeVar("T")
@@ -35,10 +36,54 @@ most pages are written many times."""
 
 FULL_TEXT_MODULE = "fts5"
 
+# A number that no row has, not even one that is forgotten and may come back.
+_NEW_SEQ = (
+    "SELECT 1 + max(coalesce((SELECT max(seq) FROM entries), 0), "
+    "coalesce((SELECT max(seq) FROM forgotten), 0))"
+)
+_NEW_OPERATION = """
+    SELECT 1 + max(
+      coalesce((SELECT max(number) FROM operations), 0),
+      coalesce((SELECT max(operation) FROM forgotten), 0),
+      coalesce((SELECT max(operation) FROM forgotten_sessions), 0)
+    )
+"""
+
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
+class SqliteConnection(sqlite3.Connection):
+    """SQLite's connection with what differs between databases (connection.py).
+
+    A transaction that writes has the whole file to itself.
+    """
+
+    def new_seq(self, count: int = 1) -> int:  # noqa: ARG002
+        return int(self.execute(_NEW_SEQ).fetchone()[0])
+
+    def new_operation(self) -> int:
+        return int(self.execute(_NEW_OPERATION).fetchone()[0])
+
+    def alone(self, key: str) -> bool:  # noqa: ARG002
+        return False
+
+    def add_words(self, seq: int, indexed: tuple[str, ...]) -> None:
+        index.add(self, seq, indexed)
+
+    def drop_words(self, seq: int) -> None:
+        index.drop(self, seq)
+
+    def scrub_words(self) -> None:
+        index.scrub(self)
+
+    def rows_with(self, form: str, most: int) -> int:
+        return index.rows_with(self, form, most)
+
+    def with_all(self, groups: Sequence[Sequence[str]], most: int) -> list[int]:
+        return index.with_all(self, groups, most)
+
+
+def open_for_writing(path: Path) -> SqliteConnection:
     """Open the database, creating the file (0600) when it is missing; its folder must be there."""
     _create(path)
     connection = connect(path, "mode=rw")
@@ -73,7 +118,7 @@ def _create(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection:
+def open_for_reading(path: Path) -> SqliteConnection:
     """Open an existing database so that nothing can be changed through it.
 
     ``mode=rw`` with ``query_only`` comes before ``mode=ro``: only so does SQLite take its ``-wal``
@@ -92,7 +137,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     return _reader(path, "mode=ro")
 
 
-def _reader(path: Path, mode: str) -> sqlite3.Connection:
+def _reader(path: Path, mode: str) -> SqliteConnection:
     connection = connect(path, mode)
     try:
         connection.execute("PRAGMA query_only = ON")
@@ -173,13 +218,14 @@ def _is(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in codes
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> SqliteConnection:
     """Open a database file that is there; statements run in no transaction but our own."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
         timeout=SQLITE_WAIT,
         isolation_level=None,
+        factory=SqliteConnection,
     )
     add_functions(connection)
     return connection

@@ -11,6 +11,7 @@ from dshloop.errors import StoreOlderError, StoreReadOnlyError
 from dshloop.files import shown
 from dshloop.memory.sqlite import migrate as migrations
 from dshloop.memory.sqlite.connect import (
+    SqliteConnection,
     explained,
     open_for_reading,
     open_for_writing,
@@ -33,14 +34,14 @@ class Database:
         self.path = path
         self._readonly = readonly
         self._notice = notice
-        self._connection: sqlite3.Connection | None = None
+        self._connection: SqliteConnection | None = None
         self._writable = False
         self._file: tuple[int, int] | None = None
         self._fault: sqlite3.Error | None = None
         self._writing = False
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
+    def reading(self) -> Iterator[SqliteConnection | None]:
         """Lend a connection that shows one moment's state, None while there is no database."""
         with explained(self.path, reading=True):
             connection = self._readable()
@@ -54,7 +55,7 @@ class Database:
                 _roll_back(connection)
 
     @contextmanager
-    def reading_apart(self) -> Iterator[sqlite3.Connection | None]:
+    def reading_apart(self) -> Iterator[SqliteConnection | None]:
         """Lend a connection of its own, for answers that come piece by piece: what is changed
         between two pieces must not become part of their transaction, which is never committed."""
         with explained(self.path, reading=True):
@@ -66,10 +67,10 @@ class Database:
                 yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, beside: bool = False) -> Iterator[SqliteConnection]:  # noqa: ARG002
         """Lend a connection inside a transaction that is on disk when the outermost block is done.
 
-        Raises STORE_READONLY.
+        SQLite has one writer at a time, so ``beside`` changes nothing. Raises STORE_READONLY.
         """
         if self._readonly:
             raise StoreReadOnlyError(
@@ -91,7 +92,7 @@ class Database:
                 self._writing = False
 
     @contextmanager
-    def _as_part(self) -> Iterator[sqlite3.Connection]:
+    def _as_part(self) -> Iterator[SqliteConnection]:
         assert self._connection is not None
         try:
             yield self._connection
@@ -100,7 +101,7 @@ class Database:
             raise
 
     @contextmanager
-    def trying(self) -> Iterator[sqlite3.Connection]:
+    def trying(self) -> Iterator[SqliteConnection]:
         """Lend a connection inside a transaction that is always rolled back."""
         with explained(self.path):
             connection = self._open_writable()
@@ -110,7 +111,7 @@ class Database:
             finally:
                 _roll_back(connection)
 
-    def raw(self) -> sqlite3.Connection:
+    def raw(self) -> SqliteConnection:
         """Open the file for writing as it is, whatever its schema; the caller closes it."""
         if self._readonly:
             raise StoreReadOnlyError(
@@ -140,7 +141,7 @@ class Database:
             return
         self.close()
 
-    def _readable(self) -> sqlite3.Connection | None:
+    def _readable(self) -> SqliteConnection | None:
         self._let_go_of_another()
         if self._connection is None and self.path.exists():
             connection = open_for_reading(self.path)
@@ -164,7 +165,7 @@ class Database:
                 self._open_writable()
         return self._connection
 
-    def _open_writable(self) -> sqlite3.Connection:
+    def _open_writable(self) -> SqliteConnection:
         self._let_go_of_another()
         if self._connection is None or not self._writable:
             self.close()

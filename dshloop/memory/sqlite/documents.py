@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.rows import packed, unpacked
 from dshloop.memory.store import Document
 
 
-def every(connection: sqlite3.Connection, kind: str) -> dict[str, Any]:
+def every(connection: Connection, kind: str) -> dict[str, Any]:
     """Give all values of a kind by their keys, in the order they were first stored."""
     rows = connection.execute(
         "SELECT key, value FROM documents WHERE kind = ? ORDER BY number", (kind,)
@@ -19,7 +19,7 @@ def every(connection: sqlite3.Connection, kind: str) -> dict[str, Any]:
     return {unpacked(key): json.loads(value) for key, value in rows}
 
 
-def get(connection: sqlite3.Connection, kind: str, key: str) -> Any:
+def get(connection: Connection, kind: str, key: str) -> Any:
     """Give one value, None when there is none."""
     found = connection.execute(
         "SELECT value FROM documents WHERE kind = ? AND key = ?", (kind, packed(key))
@@ -27,7 +27,7 @@ def get(connection: sqlite3.Connection, kind: str, key: str) -> Any:
     return None if found is None else json.loads(found[0])
 
 
-def keep(connection: sqlite3.Connection, kind: str, key: str, value: Any, now: float) -> None:
+def keep(connection: Connection, kind: str, key: str, value: Any, now: float) -> None:
     """Store a value in the place of the one that has its kind and key."""
     connection.execute(
         "INSERT INTO documents (kind, key, value, updated_at) VALUES (?, ?, ?, ?) "
@@ -37,7 +37,7 @@ def keep(connection: sqlite3.Connection, kind: str, key: str, value: Any, now: f
     )
 
 
-def drop(connection: sqlite3.Connection, kind: str, key: str) -> bool:
+def drop(connection: Connection, kind: str, key: str) -> bool:
     """Take a value away; tell whether there was one."""
     done = connection.execute(
         "DELETE FROM documents WHERE kind = ? AND key = ?", (kind, packed(key))
@@ -45,14 +45,14 @@ def drop(connection: sqlite3.Connection, kind: str, key: str) -> bool:
     return done.rowcount > 0
 
 
-def records(connection: sqlite3.Connection) -> Iterator[Document]:
+def records(connection: Connection) -> Iterator[Document]:
     """Give all documents, in the order they were first stored."""
     rows = connection.execute("SELECT kind, key, value, updated_at FROM documents ORDER BY number")
     for kind, key, value, at in rows:
         yield Document(kind, unpacked(key), json.loads(value), at)
 
 
-def record(connection: sqlite3.Connection, kind: str, key: str) -> Document | None:
+def record(connection: Connection, kind: str, key: str) -> Document | None:
     """Give one document, None when there is none."""
     found = connection.execute(
         "SELECT value, updated_at FROM documents WHERE kind = ? AND key = ?", (kind, packed(key))
@@ -60,6 +60,6 @@ def record(connection: sqlite3.Connection, kind: str, key: str) -> Document | No
     return None if found is None else Document(kind, key, json.loads(found[0]), found[1])
 
 
-def put(connection: sqlite3.Connection, document: Document) -> None:
+def put(connection: Connection, document: Document) -> None:
     """Store a document as it is."""
     keep(connection, document.of, document.key, document.value, document.updated_at)

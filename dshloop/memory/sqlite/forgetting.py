@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from typing import NoReturn
 
 from dshloop.errors import MemoryNotFoundError
 from dshloop.memory.entries import Entry, Memory
-from dshloop.memory.sqlite import index, sessions, write
+from dshloop.memory.sqlite import sessions, write
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.history import has_newer, older
 from dshloop.memory.sqlite.lookup import by_id, find, row
@@ -26,16 +26,14 @@ _PUT_AWAY = (
 )
 
 
-def forget(
-    connection: sqlite3.Connection, operation: Operation, rows: Iterable[Row], now: float
-) -> None:
+def forget(connection: Connection, operation: Operation, rows: Iterable[Row], now: float) -> None:
     """Put entries away, memories with their older versions; delete what has been away too long."""
     for one in with_older(connection, rows):
         put_away(connection, operation, one, now)
     _sweep(connection, now)
 
 
-def put_away(connection: sqlite3.Connection, operation: Operation, one: Row, now: float) -> None:
+def put_away(connection: Connection, operation: Operation, one: Row, now: float) -> None:
     """Move one row to what can be restored; it is no longer found."""
     connection.execute(_PUT_AWAY, (operation.number, now, one.seq))
     _delete(connection, one)
@@ -43,7 +41,7 @@ def put_away(connection: sqlite3.Connection, operation: Operation, one: Row, now
 
 
 def purge(
-    connection: sqlite3.Connection,
+    connection: Connection,
     operation: Operation,
     live: Collection[Row],
     away: Collection[Row],
@@ -60,11 +58,11 @@ def purge(
             sessions.purge(connection, one.entry)
     # Changes before it can't be taken back any more, and have titles of what was there.
     connection.execute("DELETE FROM operations")
-    index.scrub(connection)
+    connection.scrub_words()
 
 
 def forget_session(
-    connection: sqlite3.Connection, operation: Operation, id_: str, now: float
+    connection: Connection, operation: Operation, id_: str, now: float
 ) -> list[Entry] | None:
     """Put a session and its observations away; None when there is no such session."""
     rows = [
@@ -86,9 +84,7 @@ def forget_session(
     return [one.entry for one in rows]
 
 
-def restore(
-    connection: sqlite3.Connection, operation: Operation, ids: Sequence[str]
-) -> list[Entry]:
+def restore(connection: Connection, operation: Operation, ids: Sequence[str]) -> list[Entry]:
     """Bring back forgotten entries, memories with their older versions.
 
     Raises MEMORY_NOT_FOUND when there is none of these ids, AMBIGUOUS_ID.
@@ -106,7 +102,7 @@ def restore(
     return [one.entry for one in rows]
 
 
-def make_latest(connection: sqlite3.Connection, id_: str | None) -> None:
+def make_latest(connection: Connection, id_: str | None) -> None:
     """Let an old version be found again when there is no newer one any more."""
     one = by_id(connection, id_)
     if one is None or not isinstance(one.entry, Memory) or one.entry.latest:
@@ -121,7 +117,7 @@ def nothing_to_restore(ids: Sequence[str]) -> NoReturn:
     raise MemoryNotFoundError(f"nothing forgotten has the id {named}", ids=list(ids))
 
 
-def bring_back(connection: sqlite3.Connection, number: int) -> list[Entry]:
+def bring_back(connection: Connection, number: int) -> list[Entry]:
     """Bring back all that one change has put away."""
     sessions.bring_back(connection, number)
     rows = [
@@ -137,7 +133,7 @@ def bring_back(connection: sqlite3.Connection, number: int) -> list[Entry]:
     return [one.entry for one in rows]
 
 
-def away(connection: sqlite3.Connection, ids: Sequence[str]) -> list[Row]:
+def away(connection: Connection, ids: Sequence[str]) -> list[Row]:
     """Give the forgotten entries of ids or their beginnings; ids that name none are left out."""
     rows = []
     for id_ in ids:
@@ -148,7 +144,7 @@ def away(connection: sqlite3.Connection, ids: Sequence[str]) -> list[Row]:
     return rows
 
 
-def away_where(connection: sqlite3.Connection, filters: Filters, now: float) -> list[Row]:
+def away_where(connection: Connection, filters: Filters, now: float) -> list[Row]:
     """Give the forgotten entries that pass filters."""
     conditions, values = where(filters, now)
     found = connection.execute(
@@ -157,7 +153,7 @@ def away_where(connection: sqlite3.Connection, filters: Filters, now: float) -> 
     return [row(one) for one in found]
 
 
-def with_older(connection: sqlite3.Connection, rows: Iterable[Row]) -> list[Row]:
+def with_older(connection: Connection, rows: Iterable[Row]) -> list[Row]:
     """Add the older versions of memories; each row once."""
     found: dict[int, Row] = {}
     for one in rows:
@@ -167,13 +163,13 @@ def with_older(connection: sqlite3.Connection, rows: Iterable[Row]) -> list[Row]
     return list(found.values())
 
 
-def _delete(connection: sqlite3.Connection, one: Row) -> None:
+def _delete(connection: Connection, one: Row) -> None:
     write.delete(connection, one.seq)
     if not isinstance(one.entry, Memory):
         sessions.count(connection, one.entry.session, -1)
 
 
-def _put_back(connection: sqlite3.Connection, one: Row) -> None:
+def _put_back(connection: Connection, one: Row) -> None:
     """Move a row back to its old number; the latest version is found again."""
     connection.execute(
         f"INSERT INTO entries ({_WHOLE}) SELECT {_WHOLE} FROM forgotten WHERE seq = ?", (one.seq,)
@@ -192,7 +188,7 @@ def _put_back(connection: sqlite3.Connection, one: Row) -> None:
         write.find_again(connection, one)
 
 
-def _older_away(connection: sqlite3.Connection, entry: Entry) -> list[Row]:
+def _older_away(connection: Connection, entry: Entry) -> list[Row]:
     rows: list[Row] = []
     while isinstance(entry, Memory) and entry.previous is not None:
         found = connection.execute(
@@ -205,12 +201,12 @@ def _older_away(connection: sqlite3.Connection, entry: Entry) -> list[Row]:
     return rows
 
 
-def _operation_of(connection: sqlite3.Connection, seq: int) -> int:
+def _operation_of(connection: Connection, seq: int) -> int:
     query = "SELECT operation FROM forgotten WHERE seq = ?"
     return int(connection.execute(query, (seq,)).fetchone()[0])
 
 
-def _sweep(connection: sqlite3.Connection, now: float) -> None:
+def _sweep(connection: Connection, now: float) -> None:
     """Delete for good what was forgotten, or has expired, long ago."""
     long_ago = now - KEPT_SECONDS
     connection.execute("DELETE FROM forgotten WHERE forgotten_at < ?", (long_ago,))

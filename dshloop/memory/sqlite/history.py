@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from dshloop.errors import MemoryNotFoundError
 from dshloop.memory.entries import Edit, Memory, title_of
 from dshloop.memory.sqlite import index, write
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.lookup import by_id, row
 from dshloop.memory.sqlite.operation import Operation
@@ -15,7 +14,7 @@ from dshloop.memory.store import Remembered
 from dshloop.times import uuid7_digits
 
 
-def older(connection: sqlite3.Connection, memory: Memory) -> list[Row]:
+def older(connection: Connection, memory: Memory) -> list[Row]:
     """Give the versions before one, the nearest first."""
     rows: list[Row] = []
     previous = memory.previous
@@ -26,13 +25,13 @@ def older(connection: sqlite3.Connection, memory: Memory) -> list[Row]:
     return rows
 
 
-def has_newer(connection: sqlite3.Connection, id_: str) -> bool:
+def has_newer(connection: Connection, id_: str) -> bool:
     """Tell whether a newer version took an entry's place."""
     query = "SELECT 1 FROM entries WHERE previous = ? LIMIT 1"
     return connection.execute(query, (id_,)).fetchone() is not None
 
 
-def newest_of(connection: sqlite3.Connection, one: Row) -> Row:
+def newest_of(connection: Connection, one: Row) -> Row:
     """Give the newest version of the memory that a row is a version of."""
     while True:
         found = connection.execute(
@@ -44,7 +43,7 @@ def newest_of(connection: sqlite3.Connection, one: Row) -> Row:
         one = row(found)
 
 
-def versions(connection: sqlite3.Connection, one: Row) -> list[Memory]:
+def versions(connection: Connection, one: Row) -> list[Memory]:
     """Give every version of a memory, the oldest first; MEMORY_NOT_FOUND for an observation."""
     newest = newest_of(connection, one)
     memory = _memory(newest)
@@ -53,11 +52,14 @@ def versions(connection: sqlite3.Connection, one: Row) -> list[Memory]:
 
 
 def edit(
-    connection: sqlite3.Connection, operation: Operation, one: Row, change: Edit, now: float
+    connection: Connection, operation: Operation, one: Row, change: Edit, now: float
 ) -> Remembered:
     """Store a new version of a memory; a change that changes nothing stores none."""
     newest = newest_of(connection, one)
     old = _memory(newest)
+    while (held := write.held(connection, newest)) is None:
+        newest = newest_of(connection, newest)
+    newest, old = held, _memory(held)
     new = edited(old, change, now)
     if new is old:
         return Remembered(old)
@@ -66,7 +68,7 @@ def edit(
 
 
 def add_version(
-    connection: sqlite3.Connection, operation: Operation, old: Row, new: Memory, indexed: Indexed
+    connection: Connection, operation: Operation, old: Row, new: Memory, indexed: Indexed
 ) -> Memory:
     """Store a version that takes an old one's place; give the old one as it is now."""
     write.supersede(connection, old.seq)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dshloop.memory.entries import Memory, Observation, Session
 from dshloop.memory.sqlite import documents, sessions
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.joining import joined
 from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.rows import COLUMNS, packed, unpacked
@@ -26,7 +26,7 @@ class Known:
         self.forgotten: set[str] = set()
 
     @classmethod
-    def of(cls, connection: sqlite3.Connection | None, batch: Sequence[Record]) -> Known:
+    def of(cls, connection: Connection | None, batch: Sequence[Record]) -> Known:
         """Look the ids of a batch up."""
         there = cls()
         if connection is None:
@@ -83,9 +83,7 @@ def name_of(record: Record) -> tuple[str, str]:
     return (SESSION if isinstance(record, Session) else "entry"), record.id
 
 
-def _having(
-    connection: sqlite3.Connection, columns: str, table: str, ids: Iterable[str]
-) -> Iterator[Any]:
+def _having(connection: Connection, columns: str, table: str, ids: Iterable[str]) -> Iterator[Any]:
     """Give the rows of a table that have one of some ids."""
     some = [packed(id_) for id_ in ids]
     for start in range(0, len(some), _AT_ONCE_ASKED):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
 from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
 from dshloop.memory.entries import KINDS, Entry
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import LIVE, labels, where
 from dshloop.memory.sqlite.rows import COLUMNS, Row, entry_of, packed, unpacked
 from dshloop.memory.store import Filters
@@ -19,7 +19,7 @@ _ENTRY = f"seq, {COLUMNS}"
 
 
 def newest(
-    connection: sqlite3.Connection,
+    connection: Connection,
     filters: Filters,
     now: float,
     limit: int | None,
@@ -49,7 +49,7 @@ def newest(
     if not branches:
         return []
     order = "ASC" if oldest_first else "DESC"
-    most = -1 if limit is None else min(limit, _MOST_ROWS)
+    most = _MOST_ROWS if limit is None else min(limit, _MOST_ROWS)
     rows = connection.execute(
         f"{' UNION ALL '.join(branches)} ORDER BY seq {order} LIMIT ? OFFSET ?",
         (*bound, most, min(offset, _MOST_ROWS)),
@@ -57,7 +57,7 @@ def newest(
     return [row(found) for found in rows]
 
 
-def count(connection: sqlite3.Connection, filters: Filters, now: float) -> int:
+def count(connection: Connection, filters: Filters, now: float) -> int:
     """Count the entries that pass."""
     conditions, values = where(filters, now)
     (number,) = connection.execute(
@@ -66,9 +66,7 @@ def count(connection: sqlite3.Connection, filters: Filters, now: float) -> int:
     return int(number)
 
 
-def find(
-    connection: sqlite3.Connection | None, id_: str, now: float, table: str = "entries"
-) -> Row:
+def find(connection: Connection | None, id_: str, now: float, table: str = "entries") -> Row:
     """Give the entry with this id or beginning, ``mem_`` or ``obs_`` left out or not.
 
     Raises MEMORY_NOT_FOUND, AMBIGUOUS_ID.
@@ -94,15 +92,13 @@ def find(
     return row((exact or rows)[0])
 
 
-def by_id(connection: sqlite3.Connection, id_: str | None) -> Row | None:
+def by_id(connection: Connection, id_: str | None) -> Row | None:
     """Give the entry of a whole id, expired or not."""
     found = connection.execute(f"SELECT {_ENTRY} FROM entries WHERE id = ?", (id_,)).fetchone()
     return None if found is None else row(found)
 
 
-def around(
-    connection: sqlite3.Connection, one: Row, now: float, before: int, after: int
-) -> list[Entry]:
+def around(connection: Connection, one: Row, now: float, before: int, after: int) -> list[Entry]:
     """Give an entry with its neighbours in its session, else in its project and of its agent."""
     if one.entry.session:
         beside, values = "m.session = ?", [packed(one.entry.session)]
@@ -123,7 +119,7 @@ def around(
     return [each.entry for each in found]
 
 
-def load(connection: sqlite3.Connection, seqs: Sequence[int]) -> dict[int, Entry]:
+def load(connection: Connection, seqs: Sequence[int]) -> dict[int, Entry]:
     """Give the entries of rows by number."""
     # One JSON parameter: the number of parameters is limited.
     rows = connection.execute(
@@ -133,7 +129,7 @@ def load(connection: sqlite3.Connection, seqs: Sequence[int]) -> dict[int, Entry
     return {found[0]: entry_of(found[1:]) for found in rows}
 
 
-def counts(connection: sqlite3.Connection, now: float) -> list[tuple[str, str, int]]:
+def counts(connection: Connection, now: float) -> list[tuple[str, str, int]]:
     """Count latest memories by project and type."""
     rows = connection.execute(
         "SELECT project, type, count(*) FROM entries AS m "

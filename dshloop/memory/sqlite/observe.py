@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from dshloop.memory.entries import NewObservation, Observation, distinct
 from dshloop.memory.sqlite import index, sessions, write
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.rows import COLUMNS, observation_digest
@@ -55,8 +55,9 @@ def prepare(new: NewObservation, now: float) -> Prepared:
     return Prepared(new, observation, digest, index.index_of(observation), now)
 
 
-def observe(connection: sqlite3.Connection, one: Prepared) -> Observed:
+def observe(connection: Connection, one: Prepared) -> Observed:
     """Store an observation, findable; or count it when it is a repeat. No key, no repeat."""
+    connection.alone(sessions.key_of(one.new.session))
     if one.new.key:
         window = (one.arrived - REPEAT_SECONDS, one.arrived + REPEAT_SECONDS)
         found = connection.execute(_REPEATED, (one.digest, *window)).fetchone()
@@ -68,7 +69,7 @@ def observe(connection: sqlite3.Connection, one: Prepared) -> Observed:
     return Observed(observation)
 
 
-def _repeated(connection: sqlite3.Connection, found: tuple[object, ...]) -> Observed:
+def _repeated(connection: Connection, found: tuple[object, ...]) -> Observed:
     seq, entry = row(found)
     assert isinstance(entry, Observation)
     connection.execute("UPDATE entries SET repeats = repeats + 1 WHERE seq = ?", (seq,))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import Any
 
 from dshloop.memory.entries import Entry, Memory
+from dshloop.memory.sqlite.connection import Connection
 
 ADDED, MERGED, FORGOT, RESTORED, PURGED = "added", "merged", "forgot", "restored", "purged"
 AMENDED = "amended"
@@ -18,14 +18,6 @@ KEPT = 200
 """How many changes can be taken back."""
 
 _LABELS = ("type", "title", "concepts", "files", "strength", "expires_at", "updated_at", "repeats")
-# A number that neither a change nor what it has put away has.
-_NEXT = """
-    SELECT 1 + max(
-      coalesce((SELECT max(number) FROM operations), 0),
-      coalesce((SELECT max(operation) FROM forgotten), 0),
-      coalesce((SELECT max(operation) FROM forgotten_sessions), 0)
-    )
-"""
 
 
 class Operation:
@@ -69,12 +61,12 @@ class Operation:
             self.changes.append((PURGED,))
 
 
-def begin(connection: sqlite3.Connection) -> Operation:
+def begin(connection: Connection) -> Operation:
     """Begin a change, inside its transaction."""
-    return Operation(connection.execute(_NEXT).fetchone()[0])
+    return Operation(connection.new_operation())
 
 
-def finish(connection: sqlite3.Connection, operation: Operation, verb: str, now: float) -> None:
+def finish(connection: Connection, operation: Operation, verb: str, now: float) -> None:
     """Write a change down, when there was one, and drop those that are too many."""
     if not operation.changes:
         return

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import Any, NamedTuple
 
 from dshloop.errors import NothingToUndoError
 from dshloop.memory.entries import MEMORY, Entry, Memory, Observation
 from dshloop.memory.sqlite import amending, forgetting, write
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.lookup import by_id
 from dshloop.memory.sqlite.operation import (
     ADDED,
@@ -32,7 +32,7 @@ class Last(NamedTuple):
     changes: list[list[Any]]
 
 
-def last(connection: sqlite3.Connection | None) -> Last:
+def last(connection: Connection | None) -> Last:
     """Give the last change; NOTHING_TO_UNDO when there is none or it is final."""
     found = None
     if connection is not None:
@@ -48,7 +48,7 @@ def last(connection: sqlite3.Connection | None) -> Last:
     return Last(number, verb, at, changes)
 
 
-def undo(connection: sqlite3.Connection, now: float) -> Undone:
+def undo(connection: Connection, now: float) -> Undone:
     """Take back the last change, and forget that it was made. Raises NOTHING_TO_UNDO."""
     number, verb, at, changes = last(connection)
     entries: list[Entry] = []
@@ -59,7 +59,7 @@ def undo(connection: sqlite3.Connection, now: float) -> Undone:
 
 
 def _remove(
-    connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
+    connection: Connection, operation: Operation, change: list[Any], now: float
 ) -> list[Entry]:
     """Take back that a version was added: the one before is the latest again."""
     _, id_, superseded = change
@@ -74,7 +74,7 @@ def _remove(
 
 
 def _unmerge(
-    connection: sqlite3.Connection, _operation: Operation, change: list[Any], _now: float
+    connection: Connection, _operation: Operation, change: list[Any], _now: float
 ) -> list[Entry]:
     """Take back that a repeat was counted: the labels are again what they were."""
     _, id_, before = change
@@ -90,13 +90,13 @@ def _unmerge(
 
 
 def _bring_back(
-    connection: sqlite3.Connection, operation: Operation, _change: list[Any], _now: float
+    connection: Connection, operation: Operation, _change: list[Any], _now: float
 ) -> list[Entry]:
     return forgetting.bring_back(connection, operation.number)
 
 
 def _forget_again(
-    connection: sqlite3.Connection, _operation: Operation, change: list[Any], now: float
+    connection: Connection, _operation: Operation, change: list[Any], now: float
 ) -> list[Entry]:
     """Put away again what was restored, under the number of the change that had forgotten it."""
     _, id_, number = change
@@ -110,7 +110,7 @@ def _forget_again(
 
 
 def _put_back(
-    connection: sqlite3.Connection, _operation: Operation, change: list[Any], _now: float
+    connection: Connection, _operation: Operation, change: list[Any], _now: float
 ) -> list[Entry]:
     """Write an entry as it was before it was amended, where it still is."""
     _, kind, before = change
@@ -122,7 +122,7 @@ def _put_back(
 
 
 def _take_out(
-    connection: sqlite3.Connection, operation: Operation, change: list[Any], now: float
+    connection: Connection, operation: Operation, change: list[Any], now: float
 ) -> list[Entry]:
     """Take out what an import added."""
     return amending.take_back(connection, operation.number, change, now)

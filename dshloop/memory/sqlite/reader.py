@@ -1,4 +1,5 @@
-"""Reading the embedded store: one file that appears with the first entry."""
+"""Reading a store that keeps entries in rows, and the embedded one: a file that appears with the
+first entry."""
 
 from __future__ import annotations
 
@@ -9,44 +10,35 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import MemoryEmptyError
 from dshloop.memory.entries import Entry, Memory, Session
+from dshloop.memory.sqlite import database as sqlite
 from dshloop.memory.sqlite import lookup
-from dshloop.memory.sqlite.database import Database
+from dshloop.memory.sqlite.connection import Database
 from dshloop.memory.sqlite.meaning.model import Meaning
 from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, Record, Stats
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder
+    from dshloop.memory.sqlite.recall.source import Source
 
 _EVERYTHING = Filters()
 
 
-class SqliteReader:
-    """Entries in ``path``. Readers never create the file: without one the store is empty.
+class RowReader:
+    """Entries in the rows of a database; without a database the store is empty.
 
-    ``readonly`` refuses every write and changes nothing of the file, not even its schema.
-    ``notice`` is called with what a person should know (that an older file was copied before it
-    was brought forward). ``embedder`` opens the model for `recall` by meaning; with ``semantic``
-    that is the usual way. ``synonyms`` is a user's file of them (synonyms.py). Not for use by
-    several threads at once; several processes are fine.
+    Not for use by several threads at once; several processes are fine.
     """
-
-    name = "embedded"
 
     def __init__(
         self,
-        path: Path,
-        *,
-        clock: Callable[[], float] = time.time,
-        readonly: bool = False,
-        notice: Callable[[str], None] | None = None,
-        embedder: Callable[[], Embedder] | None = None,
-        semantic: bool = False,
-        synonyms: Path | None = None,
+        database: Database,
+        meaning: Meaning,
+        clock: Callable[[], float],
+        synonyms: Path | None,
     ) -> None:
-        self.path = path
+        self._database = database
+        self._meaning = meaning
         self._clock = clock
-        self._database = Database(path, readonly=readonly, notice=notice)
-        self._meaning = Meaning(embedder, usual=semantic, tell=notice)
         self._synonyms = synonyms
 
     def recall(
@@ -69,9 +61,12 @@ class SqliteReader:
             if connection is None:
                 return ()
             near = self._meaning.near(connection, question, filters, now)
-            return search.recall(
-                connection, query, filters, now, limit, offset, min_score, near, self._synonyms
-            )
+            source = self._source(connection, filters, now)
+            return search.recall(source, query, now, limit, offset, min_score, near, self._synonyms)
+
+    def _source(self, connection: Any, filters: Filters, now: float) -> Source:
+        """Give a question's view of the database."""
+        raise NotImplementedError
 
     def list(
         self,
@@ -163,12 +158,45 @@ class SqliteReader:
             if connection is not None:
                 yield from records.expired(connection, self._clock())
 
+    def close(self) -> None:
+        self._meaning.close()
+        self._database.close()
+
+
+class SqliteReader(RowReader):
+    """Entries in ``path``. Readers never create the file: without one the store is empty.
+
+    ``readonly`` refuses every write and changes nothing of the file, not even its schema.
+    ``notice`` is called with what a person should know (that an older file was copied before it
+    was brought forward). ``embedder`` opens the model for `recall` by meaning; with ``semantic``
+    that is the usual way. ``synonyms`` is a user's file of them (synonyms.py).
+    """
+
+    name = "embedded"
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        readonly: bool = False,
+        notice: Callable[[str], None] | None = None,
+        embedder: Callable[[], Embedder] | None = None,
+        semantic: bool = False,
+        synonyms: Path | None = None,
+    ) -> None:
+        self.path = path
+        meaning = Meaning(embedder, usual=semantic, tell=notice)
+        database = sqlite.Database(path, readonly=readonly, notice=notice)
+        super().__init__(database, meaning, clock, synonyms)
+
+    def _source(self, connection: Any, filters: Filters, now: float) -> Source:
+        from dshloop.memory.sqlite.recall.embedded import EmbeddedSource
+
+        return EmbeddedSource(connection, filters, now)
+
     def stats(self) -> Stats:
         from dshloop.memory.sqlite.stats import stats_of
 
         with self._database.reading() as connection:
             return stats_of(connection, self.name, self.path, self._clock())
-
-    def close(self) -> None:
-        self._meaning.close()
-        self._database.close()

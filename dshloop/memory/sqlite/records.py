@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 from dshloop.memory.entries import Entry
 from dshloop.memory.sqlite import documents, sessions
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import where as conditions_of
 from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.rows import COLUMNS
@@ -16,12 +16,10 @@ from dshloop.memory.store import Filters, Record
 _EVERYTHING = Filters(old=True)
 
 
-def records(
-    connection: sqlite3.Connection, filters: Filters | None, now: float
-) -> Iterator[Record]:
+def records(connection: Connection, filters: Filters | None, now: float) -> Iterator[Record]:
     """Give the sessions, the entries, the documents, each in the order they were stored."""
     conditions, values = conditions_of((filters or _EVERYTHING)._replace(old=True), now)
-    chosen, bound = "1", list[Any]()
+    chosen, bound = "1 = 1", list[Any]()
     if filters is not None:
         chosen = f"id IN (SELECT m.session FROM entries AS m WHERE {conditions})"
         bound = values
@@ -36,7 +34,7 @@ def records(
         yield from documents.records(connection)
 
 
-def expired(connection: sqlite3.Connection, now: float) -> Iterator[Entry]:
+def expired(connection: Connection, now: float) -> Iterator[Entry]:
     """Give the entries that have expired and are not swept yet."""
     query = f"SELECT seq, {COLUMNS} FROM entries WHERE expires_at <= ? ORDER BY seq"
     for found in connection.execute(query, (now,)):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from dshloop.memory.entries import Memory, NewMemory
 from dshloop.memory.sqlite import index, write
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import LIVE
 from dshloop.memory.sqlite.history import add_version
 from dshloop.memory.sqlite.index import Indexed
@@ -52,7 +52,7 @@ class Rarity:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
-    def rarest(self, connection: sqlite3.Connection, forms: list[str]) -> list[str]:
+    def rarest(self, connection: Connection, forms: list[str]) -> list[str]:
         """Give the words that some entry has, the rarest first.
 
         Of those that were not met before only the longest are counted: they are rare most often.
@@ -61,7 +61,7 @@ class Rarity:
         unknown.sort(key=len, reverse=True)
         counts = {form: self._counts[form] for form in forms if form in self._counts}
         for form in unknown[:_LOOKED_UP]:
-            counts[form] = index.rows_with(connection, form, _COMMON)
+            counts[form] = connection.rows_with(form, _COMMON)
             self._keep(form, counts[form])
         known = [form for form, count in counts.items() if count]
         return sorted(known, key=lambda form: (counts[form], -len(form)))
@@ -80,7 +80,7 @@ def newcomer(new: NewMemory, now: float) -> Newcomer:
 
 
 def remember(
-    connection: sqlite3.Connection,
+    connection: Connection,
     operation: Operation,
     one: Newcomer,
     rarity: Rarity | None,
@@ -92,15 +92,14 @@ def remember(
     Without ``rarity`` near-equal memories are not looked for. With ``renew`` the same text is
     superseded.
     """
-    same = write.repeated(connection, one.digest, one.memory.created_at)
+    connection.alone(one.digest.hex())
+    same, old, similar = _held(connection, one, rarity)
     if same is not None and isinstance(same.entry, Memory) and not renew:
         counted = write.merged(same.entry, one.new, one.memory)
         operation.merged(same.entry)
         write.update(connection, same.seq, counted)
         return Remembered(counted, merged=True)
-    old, similar = same, None
-    if old is None and rarity is not None:
-        old, similar = _nearest(connection, one, rarity)
+    old = same or old
     if old is not None and isinstance(old.entry, Memory):
         memory = _after(old.entry, one.memory)
         before = add_version(connection, operation, old, memory, index.index_of(memory))
@@ -108,6 +107,23 @@ def remember(
     write.insert(connection, one.memory, one.digest, one.indexed)
     operation.added(one.memory.id, None)
     return Remembered(one.memory, similar=similar)
+
+
+def _held(
+    connection: Connection, one: Newcomer, rarity: Rarity | None
+) -> tuple[Row | None, Row | None, Similar | None]:
+    """Give the memory that says the same, else the one whose place a newcomer takes, else the one
+    that is most alike; nobody else changes the first two until the transaction ends."""
+    while True:
+        same = write.repeated(connection, one.digest, one.memory.created_at)
+        old, similar = None, None
+        if same is None and rarity is not None:
+            old, similar = _nearest(connection, one, rarity)
+        found = same or old
+        if found is None:
+            return None, None, similar
+        if (held := write.held(connection, found)) is not None:
+            return (held, None, None) if same is not None else (None, held, None)
 
 
 def _after(old: Memory, new: Memory) -> Memory:
@@ -121,7 +137,7 @@ def _after(old: Memory, new: Memory) -> Memory:
 
 
 def _nearest(
-    connection: sqlite3.Connection, one: Newcomer, rarity: Rarity
+    connection: Connection, one: Newcomer, rarity: Rarity
 ) -> tuple[Row | None, Similar | None]:
     """Give the memory whose place a newcomer takes, else the one that is most alike."""
     words: frozenset[str] | None = None
@@ -137,11 +153,11 @@ def _nearest(
     return None, alike
 
 
-def _candidates(connection: sqlite3.Connection, one: Newcomer, rarity: Rarity) -> list[Row]:
+def _candidates(connection: Connection, one: Newcomer, rarity: Rarity) -> list[Row]:
     forms = rarity.rarest(connection, index.content_forms(one.indexed))
     most = min(len(forms), _RAREST * _GROUPS)
     groups = [forms[start : start + _RAREST] for start in range(0, most, _RAREST)]
-    seqs = index.with_all(connection, groups, _FROM_INDEX) if groups else []
+    seqs = connection.with_all(groups, _FROM_INDEX) if groups else []
     if not seqs:
         return []
     memory = one.memory

@@ -15,6 +15,11 @@ COLUMNS = (
 )
 """What an entry is made of. The content is last: what stands behind a long one is slow to reach."""
 
+
+class Packed(bytes):
+    """Text that UTF-8 can't hold, as a blob; no other blob is one."""
+
+
 Stored = str | bytes
 
 
@@ -30,7 +35,7 @@ def packed(text: str) -> Stored:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
+        return Packed(text.encode("utf-8", "surrogatepass"))
     return text
 
 

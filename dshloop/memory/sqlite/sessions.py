@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dshloop.memory.entries import NewObservation, NewSession, Observation, Session
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.rows import packed, unpacked
 from dshloop.redact import redact_text
 
@@ -28,12 +28,13 @@ _CONDITIONS = {
 }
 
 
-def start(connection: sqlite3.Connection, new: NewSession, now: float) -> Session:
+def start(connection: Connection, new: NewSession, now: float) -> Session:
     """Begin a session, or make a known one active again (agentmemory 13, D1).
 
     Secrets are taken out of its title.
     """
     new = new._replace(title=None if new.title is None else redact_text(new.title))
+    connection.alone(key_of(new.id))
     known = get(connection, new.id)
     if known is None:
         session = Session(
@@ -53,7 +54,7 @@ def start(connection: sqlite3.Connection, new: NewSession, now: float) -> Sessio
     return session
 
 
-def touch(connection: sqlite3.Connection, new: NewObservation, at: float, now: float) -> Session:
+def touch(connection: Connection, new: NewObservation, at: float, now: float) -> Session:
     """Make or touch the session of an observation, and count it."""
     known = get(connection, new.session)
     prompt = None if new.prompt is None else " ".join(new.prompt.split())[:PROMPT] or None
@@ -72,8 +73,9 @@ def touch(connection: sqlite3.Connection, new: NewObservation, at: float, now: f
     return session
 
 
-def end(connection: sqlite3.Connection, id_: str, now: float) -> Session | None:
+def end(connection: Connection, id_: str, now: float) -> Session | None:
     """Mark a session as completed; an unknown one makes no row (agentmemory 13, D2)."""
+    connection.alone(key_of(id_))
     known = get(connection, id_)
     if known is None:
         return None
@@ -82,7 +84,12 @@ def end(connection: sqlite3.Connection, id_: str, now: float) -> Session | None:
     return session
 
 
-def get(connection: sqlite3.Connection, id_: str) -> Session | None:
+def key_of(id_: str) -> str:
+    """Name a session among all that a transaction may want for itself alone."""
+    return f"session {id_}"
+
+
+def get(connection: Connection, id_: str) -> Session | None:
     """Give a session by its whole id."""
     found = connection.execute(
         f"SELECT {COLUMNS} FROM sessions WHERE id = ?", (packed(id_),)
@@ -91,7 +98,7 @@ def get(connection: sqlite3.Connection, id_: str) -> Session | None:
 
 
 def newest(
-    connection: sqlite3.Connection,
+    connection: Connection,
     where: Mapping[str, Any],
     limit: int | None,
     offset: int,
@@ -99,23 +106,23 @@ def newest(
 ) -> list[Session]:
     """List sessions, the last started first; ``where`` has the names of ``_CONDITIONS``."""
     asked = {name: value for name, value in where.items() if value is not None}
-    conditions = ["1", *(_CONDITIONS[name] for name in asked)]
+    conditions = ["1 = 1", *(_CONDITIONS[name] for name in asked)]
     values = [packed(value) if isinstance(value, str) else value for value in asked.values()]
     order = "ASC" if oldest_first else "DESC"
     rows = connection.execute(
         f"SELECT {COLUMNS} FROM sessions WHERE {' AND '.join(conditions)} "
         f"ORDER BY started_at {order}, rowid {order} LIMIT ? OFFSET ?",
-        (*values, -1 if limit is None else min(limit, _MOST_ROWS), min(offset, _MOST_ROWS)),
+        (*values, _MOST_ROWS if limit is None else min(limit, _MOST_ROWS), min(offset, _MOST_ROWS)),
     )
     return [session_of(found) for found in rows]
 
 
-def add(connection: sqlite3.Connection, session: Session) -> None:
+def add(connection: Connection, session: Session) -> None:
     """Store a new session as it is."""
     connection.execute(_INSERT, _row(session))
 
 
-def rewrite(connection: sqlite3.Connection, session: Session) -> None:
+def rewrite(connection: Connection, session: Session) -> None:
     """Write a session over the one that has its id, but for the count of its observations."""
     known = get(connection, session.id)
     _write(
@@ -123,15 +130,16 @@ def rewrite(connection: sqlite3.Connection, session: Session) -> None:
     )
 
 
-def count(connection: sqlite3.Connection, id_: str, change: int) -> None:
+def count(connection: Connection, id_: str, change: int) -> None:
     """Correct how many observations a session has, when it is there."""
     connection.execute(
-        "UPDATE sessions SET observations = max(0, observations + ?) WHERE id = ?",
-        (change, packed(id_)),
+        "UPDATE sessions SET observations = CASE WHEN observations + ? > 0 THEN observations + ? "
+        "ELSE 0 END WHERE id = ?",
+        (change, change, packed(id_)),
     )
 
 
-def put_away(connection: sqlite3.Connection, id_: str, operation: int) -> None:
+def put_away(connection: Connection, id_: str, operation: int) -> None:
     """Move a session to what can be restored, its observations yet to be counted again."""
     connection.execute("DELETE FROM forgotten_sessions WHERE id = ?", (packed(id_),))
     connection.execute(
@@ -145,12 +153,12 @@ def put_away(connection: sqlite3.Connection, id_: str, operation: int) -> None:
     connection.execute("DELETE FROM sessions WHERE id = ?", (packed(id_),))
 
 
-def bring_back(connection: sqlite3.Connection, operation: int) -> None:
+def bring_back(connection: Connection, operation: int) -> None:
     """Bring back the sessions that an operation has put away."""
     _bring_back(connection, "operation = ?", operation)
 
 
-def bring_back_of(connection: sqlite3.Connection, one: Observation) -> None:
+def bring_back_of(connection: Connection, one: Observation) -> None:
     """See to it that an observation which comes back has its session, whatever took that away."""
     if get(connection, one.session) is not None:
         return
@@ -163,16 +171,16 @@ def bring_back_of(connection: sqlite3.Connection, one: Observation) -> None:
         connection.execute(_INSERT, _row(session))
 
 
-def _bring_back(connection: sqlite3.Connection, chosen: str, value: int | str | bytes) -> None:
+def _bring_back(connection: Connection, chosen: str, value: int | str | bytes) -> None:
     connection.execute(
-        f"INSERT OR IGNORE INTO sessions ({COLUMNS}) "
-        f"SELECT {COLUMNS} FROM forgotten_sessions WHERE {chosen}",
+        f"INSERT INTO sessions ({COLUMNS}) "
+        f"SELECT {COLUMNS} FROM forgotten_sessions WHERE {chosen} ON CONFLICT DO NOTHING",
         (value,),
     )
     connection.execute(f"DELETE FROM forgotten_sessions WHERE {chosen}", (value,))
 
 
-def purge(connection: sqlite3.Connection, one: Observation) -> None:
+def purge(connection: Connection, one: Observation) -> None:
     """Delete what a session keeps of a purged observation: the words that name it."""
     known = get(connection, one.session)
     if known is None or known.first_prompt is None:
@@ -181,7 +189,7 @@ def purge(connection: sqlite3.Connection, one: Observation) -> None:
         _write(connection, known._replace(first_prompt=None))
 
 
-def sweep(connection: sqlite3.Connection) -> None:
+def sweep(connection: Connection) -> None:
     """Delete sessions whose operation can neither be undone nor has anything left to restore."""
     connection.execute(
         "DELETE FROM forgotten_sessions WHERE operation NOT IN (SELECT number FROM operations) "
@@ -189,7 +197,7 @@ def sweep(connection: sqlite3.Connection) -> None:
     )
 
 
-def _write(connection: sqlite3.Connection, session: Session) -> None:
+def _write(connection: Connection, session: Session) -> None:
     id_, *rest = _row(session)
     columns = ", ".join(f"{name} = ?" for name in COLUMNS.split(", ")[1:])
     connection.execute(f"UPDATE sessions SET {columns} WHERE id = ?", (*rest, id_))

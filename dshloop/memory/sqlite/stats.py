@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.lookup import counts
 from dshloop.memory.store import Stats
 
 
-def stats_of(connection: sqlite3.Connection | None, name: str, path: Path, now: float) -> Stats:
+def stats_of(connection: Connection | None, name: str, path: Path, now: float) -> Stats:
     """Count what is stored; no connection is no file."""
     where = str(path)
     if connection is None:

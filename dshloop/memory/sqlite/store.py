@@ -1,12 +1,11 @@
-"""The embedded store as a ``MemoryStore``: one file that appears with the first entry."""
+"""A store that keeps entries in rows as a ``MemoryStore``, and the embedded one."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dshloop.errors import MemoryNotFoundError
 from dshloop.memory.clean import clean_edit, clean_memory, clean_observation
@@ -31,11 +30,12 @@ from dshloop.memory.sqlite import (
     sessions,
 )
 from dshloop.memory.sqlite import remember as remember_
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.history import edited, newest_of
 from dshloop.memory.sqlite.known import Known
 from dshloop.memory.sqlite.meaning.model import Filled, Written
 from dshloop.memory.sqlite.operation import Operation, begin, finish
-from dshloop.memory.sqlite.reader import SqliteReader
+from dshloop.memory.sqlite.reader import RowReader, SqliteReader
 from dshloop.memory.sqlite.remember import Newcomer, Rarity
 from dshloop.memory.sqlite.rows import Row
 from dshloop.memory.store import (
@@ -49,14 +49,11 @@ from dshloop.memory.store import (
     Undone,
 )
 
-if TYPE_CHECKING:
-    pass
-
 _EVERYTHING = Filters()
 _AT_ONCE = 1_000
 
 
-class SqliteStore(SqliteReader):
+class RowStore(RowReader):
     """A reader that also writes; with ``semantic`` what is stored gets its vector at once."""
 
     _batch: Operation | None = None
@@ -70,7 +67,7 @@ class SqliteStore(SqliteReader):
     ) -> Remembered:
         one, redacted = self._newcomer(new, allow_secrets=allow_secrets)
         written = self._embedded(lambda: one.memory)
-        with self._changing("remember") as (connection, operation):
+        with self._changing("remember", beside=True) as (connection, operation):
             done = remember_.remember(connection, operation, one, self._rarity, renew=renew)
             self._meaning.write(connection, written, [done.memory])
         return done._replace(redacted=redacted)
@@ -109,7 +106,7 @@ class SqliteStore(SqliteReader):
             change, redacted = clean_edit(change)
         now = self._clock()
         written = self._embedded(lambda: self._edited(id, change, now))
-        with self._changing("edit") as (connection, operation):
+        with self._changing("edit", beside=True) as (connection, operation):
             row = lookup.find(connection, id, now)
             done = history.edit(connection, operation, row, change, now)
             self._meaning.write(connection, written, [done.memory])
@@ -121,19 +118,19 @@ class SqliteStore(SqliteReader):
             new, redacted = clean_observation(new)
         one = observe.prepare(new, self._clock())
         written = self._embedded(lambda: one.observation)
-        with self._database.writing() as connection:
+        with self._database.writing(beside=True) as connection:
             done = observe.observe(connection, one)
             self._meaning.write(connection, written, [done.observation])
         return done._replace(redacted=redacted)
 
     def start_session(self, new: NewSession) -> Session:
-        with self._database.writing() as connection:
+        with self._database.writing(beside=True) as connection:
             return sessions.start(connection, new, self._clock())
 
     def end_session(self, id: str) -> Session | None:  # noqa: A002
         if self.get_session(id) is None:
             return None
-        with self._database.writing() as connection:
+        with self._database.writing(beside=True) as connection:
             return sessions.end(connection, id, self._clock())
 
     def forget(
@@ -224,13 +221,13 @@ class SqliteStore(SqliteReader):
         return self._meaning.fill(self._database)
 
     def keep_document(self, kind: str, key: str, value: Any) -> None:
-        with self._database.writing() as connection:
+        with self._database.writing(beside=True) as connection:
             documents.keep(connection, kind, key, value, self._clock())
 
     def drop_document(self, kind: str, key: str) -> bool:
         if self.document(kind, key) is None:
             return False
-        with self._database.writing() as connection:
+        with self._database.writing(beside=True) as connection:
             return documents.drop(connection, kind, key)
 
     def _embedded(self, entry: Callable[[], Entry]) -> Written | None:
@@ -253,15 +250,21 @@ class SqliteStore(SqliteReader):
         return remember_.newcomer(new, self._clock()), redacted
 
     @contextmanager
-    def _changing(self, verb: str) -> Iterator[tuple[sqlite3.Connection, Operation]]:
+    def _changing(
+        self, verb: str, *, beside: bool = False
+    ) -> Iterator[tuple[Connection, Operation]]:
         """Lend a connection inside a transaction, and the change to note what is done."""
-        with self._database.writing() as connection:
+        with self._database.writing(beside=beside) as connection:
             if self._batch is not None:
                 yield connection, self._batch
                 return
             operation = begin(connection)
             yield connection, operation
             finish(connection, operation, verb, self._clock())
+
+
+class SqliteStore(RowStore, SqliteReader):
+    """The embedded store: one file that appears with the first entry."""
 
 
 class _Doomed:
@@ -276,7 +279,7 @@ class _Doomed:
     @classmethod
     def of(
         cls,
-        connection: sqlite3.Connection | None,
+        connection: Connection | None,
         ids: Sequence[str],
         where: Filters | None,
         now: float,

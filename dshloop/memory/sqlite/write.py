@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from dshloop.memory.entries import (
     DEFAULT_STRENGTH,
     DEFAULT_TYPE,
@@ -13,20 +11,16 @@ from dshloop.memory.entries import (
     title_of,
 )
 from dshloop.memory.sqlite import index
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import LIVE
 from dshloop.memory.sqlite.index import Indexed
-from dshloop.memory.sqlite.lookup import row
+from dshloop.memory.sqlite.lookup import by_id, row
 from dshloop.memory.sqlite.rows import COLUMNS, Row, row_of
 from dshloop.times import uuid7_digits
 
-# A number that no row has, not even one that is forgotten and may come back.
-_NEXT = (
-    "SELECT 1 + max(coalesce((SELECT max(seq) FROM entries), 0), "
-    "coalesce((SELECT max(seq) FROM forgotten), 0))"
-)
-_INSERT = (
+INSERT = (
     f"INSERT INTO entries ({COLUMNS}, digest, words, seq) "
-    f"VALUES ({', '.join('?' * (COLUMNS.count(',') + 3))}, ({_NEXT}))"
+    f"VALUES ({', '.join('?' * (COLUMNS.count(',') + 4))})"
 )
 _SET = ", ".join(f"{name.strip()} = ?" for name in COLUMNS.split(","))
 _SAME = f"SELECT seq, {COLUMNS} FROM entries AS m WHERE m.digest = ? AND m.latest = 1 AND {LIVE}"
@@ -52,35 +46,28 @@ def created(new: NewMemory, now: float) -> Memory:
     )
 
 
-def repeated(connection: sqlite3.Connection, digest: bytes, now: float) -> Row | None:
+def repeated(connection: Connection, digest: bytes, now: float) -> Row | None:
     """Give the live entry with a digest, the newest one."""
     found = connection.execute(f"{_SAME} ORDER BY seq DESC LIMIT 1", (digest, now)).fetchone()
     return None if found is None else row(found)
 
 
 def insert(
-    connection: sqlite3.Connection,
+    connection: Connection,
     entry: Entry,
     digest: bytes,
     indexed: Indexed,
     arrived: float | None = None,
 ) -> int:
     """Store an entry, findable; give the number of its row."""
-    values = (*row_of(entry, arrived), digest, index.length(indexed))
-    cursor = connection.execute(_INSERT, values)
-    seq = cursor.lastrowid
-    assert seq is not None
-    index.add(connection, seq, indexed)
+    seq = connection.new_seq()
+    connection.execute(INSERT, (*row_of(entry, arrived), digest, index.length(indexed), seq))
+    connection.add_words(seq, indexed)
     return seq
 
 
-def next_seq(connection: sqlite3.Connection) -> int:
-    """Give the number of the next new row."""
-    return int(connection.execute(_NEXT).fetchone()[0])
-
-
 def rewrite(
-    connection: sqlite3.Connection, seq: int, entry: Entry, digest: bytes, indexed: Indexed | None
+    connection: Connection, seq: int, entry: Entry, digest: bytes, indexed: Indexed | None
 ) -> None:
     """Write any entry over a row; without words it is not found."""
     words = 0 if indexed is None else index.length(indexed)
@@ -88,48 +75,57 @@ def rewrite(
         f"UPDATE entries SET {_SET}, digest = ?, words = ? WHERE seq = ?",
         (*row_of(entry), digest, words, seq),
     )
-    index.drop(connection, seq)
+    connection.drop_words(seq)
     if indexed is not None:
-        index.add(connection, seq, indexed)
+        connection.add_words(seq, indexed)
 
 
-def update(connection: sqlite3.Connection, seq: int, memory: Memory) -> None:
+def update(connection: Connection, seq: int, memory: Memory) -> None:
     """Write a latest memory over its row, and index it anew; its content stays the same."""
     indexed = index.index_of(memory)
     connection.execute(
         f"UPDATE entries SET {_SET}, words = ? WHERE seq = ?",
         (*row_of(memory), index.length(indexed), seq),
     )
-    index.drop(connection, seq)
-    index.add(connection, seq, indexed)
+    connection.drop_words(seq)
+    connection.add_words(seq, indexed)
 
 
-def supersede(connection: sqlite3.Connection, seq: int) -> None:
+def supersede(connection: Connection, seq: int) -> None:
     """Make a version one of the old ones: readable, no longer found."""
     connection.execute("UPDATE entries SET latest = 0 WHERE seq = ?", (seq,))
-    index.drop(connection, seq)
+    connection.drop_words(seq)
 
 
-def revive(connection: sqlite3.Connection, one: Row) -> None:
+def revive(connection: Connection, one: Row) -> None:
     """Make an old version the latest again."""
     connection.execute("UPDATE entries SET latest = 1 WHERE seq = ?", (one.seq,))
     find_again(connection, one)
 
 
-def find_again(connection: sqlite3.Connection, one: Row) -> None:
+def find_again(connection: Connection, one: Row) -> None:
     """Index a stored row that is not in the index."""
     indexed = index.index_of(one.entry)
     connection.execute(
         "UPDATE entries SET words = ? WHERE seq = ?", (index.length(indexed), one.seq)
     )
-    index.drop(connection, one.seq)
-    index.add(connection, one.seq, indexed)
+    connection.drop_words(one.seq)
+    connection.add_words(one.seq, indexed)
 
 
-def delete(connection: sqlite3.Connection, seq: int) -> None:
+def delete(connection: Connection, seq: int) -> None:
     """Delete a row and what it is found by."""
-    index.drop(connection, seq)
+    connection.drop_words(seq)
     connection.execute("DELETE FROM entries WHERE seq = ?", (seq,))
+
+
+def held(connection: Connection, one: Row) -> Row | None:
+    """Keep others from a latest memory until the transaction ends; give it as it is then, None when
+    another one has taken its place meanwhile."""
+    if not connection.alone(one.entry.id):
+        return one
+    now = by_id(connection, one.entry.id)
+    return now if now is not None and isinstance(now.entry, Memory) and now.entry.latest else None
 
 
 def merged(old: Memory, new: NewMemory, made: Memory) -> Memory:

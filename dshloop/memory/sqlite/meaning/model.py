@@ -6,12 +6,11 @@ Who asks for meaning explicitly gets the model's errors; where it is only the us
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.errors import DshloopError, EmbeddingInvalidError, SemanticUnavailableError
-from dshloop.memory.sqlite.database import Database
+from dshloop.memory.sqlite.connection import Connection, Database
 from dshloop.memory.sqlite.meaning import vectors
 from dshloop.memory.store import Filters
 
@@ -76,7 +75,7 @@ class Meaning:
             return None
 
     def write(
-        self, connection: sqlite3.Connection, written: Written | None, entries: Iterable[Entry]
+        self, connection: Connection, written: Written | None, entries: Iterable[Entry]
     ) -> None:
         """Store the vectors of entries whose texts were embedded, in their transaction."""
         if written is None:
@@ -104,7 +103,7 @@ class Meaning:
 
     def near(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         question: Question | None,
         filters: Filters,
         now: float,
@@ -171,7 +170,7 @@ class Meaning:
             raise error
         self._say(f"found by words only: {error.message}")
 
-    def _tell_lacking(self, connection: sqlite3.Connection, held: int) -> None:
+    def _tell_lacking(self, connection: Connection, held: int) -> None:
         (entries,) = connection.execute("SELECT entries FROM tally").fetchone()
         lacking = entries - held
         if lacking > 0:

@@ -12,12 +12,12 @@ choose (1 ms for 100,000), then what is chosen is measured by the stored vectors
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.meaning import vector_math as math
 from dshloop.memory.sqlite.meaning.fusion import Nearness, by_chance
@@ -73,7 +73,7 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def refresh(self, connection: sqlite3.Connection) -> None:
+    def refresh(self, connection: Connection) -> None:
         """Bring it up to date, inside the transaction that will ask it."""
         self._model = model_of(connection, self.name)
         added = self._stored_after(connection, int(self._numbers.max(initial=0)))
@@ -85,7 +85,7 @@ class VectorIndex:
             self._append(connection, added)
 
     def ask(
-        self, connection: sqlite3.Connection, question: Vector, filters: Filters, now: float
+        self, connection: Connection, question: Vector, filters: Filters, now: float
     ) -> Asked | None:
         """Look at the vectors with a question; None when there are none. EMBEDDING_INVALID."""
         if self._model is None or not len(self):
@@ -105,12 +105,12 @@ class VectorIndex:
         self._after: Rows = none
         self._centred_at = 0
 
-    def _stored_after(self, connection: sqlite3.Connection, number: int) -> Rows:
+    def _stored_after(self, connection: Connection, number: int) -> Rows:
         """Give (number, seq, group, moment) of the vectors after a number."""
         if self._model is None:
             return np.empty((0, 4), np.int64)
         found = connection.execute(
-            "SELECT v.number, v.seq, e.session, e.project, e.kind, CAST(e.created_at AS INTEGER)"
+            "SELECT v.number, v.seq, e.session, e.project, e.kind, CAST(e.created_at AS BIGINT)"
             " FROM vectors AS v JOIN entries AS e ON e.seq = v.seq"
             " WHERE v.number > ? AND v.model = ? ORDER BY v.number",
             (number, self._model.number),
@@ -127,7 +127,7 @@ class VectorIndex:
         number = self._groups.setdefault(session or (project, kind), len(self._groups))
         return number if session else -1 - number
 
-    def _take_centre(self, connection: sqlite3.Connection, numbers: Rows) -> None:
+    def _take_centre(self, connection: Connection, numbers: Rows) -> None:
         """Look at a sample of the vectors and at texts that have nothing to do with them."""
         assert self._model is not None
         step = max(len(numbers) // _SAMPLE, 1)
@@ -140,7 +140,7 @@ class VectorIndex:
         self._nonsense = math.unit(background[-len(NONSENSE) :] - self._centre)
         self._centred_at = max(len(numbers), _CENTRE_HOLDS)
 
-    def _append(self, connection: sqlite3.Connection, added: Rows) -> None:
+    def _append(self, connection: Connection, added: Rows) -> None:
         parts = [self._signs] if len(self) else []
         for start in range(0, len(added), _AT_ONCE):
             _, vectors = self._vectors(connection, added[start : start + _AT_ONCE, 0])
@@ -188,7 +188,7 @@ class VectorIndex:
         return Usual(mean, deviation, by_chance(len(self)) + max(nonsense - _SENSE, 0.0))
 
     def measured(
-        self, connection: sqlite3.Connection, question: Vector, usual: Usual, rows: Rows
+        self, connection: Connection, question: Vector, usual: Usual, rows: Rows
     ) -> tuple[Floats, Floats]:
         """Give the nearness of rows alone and together with their neighbours, NaN where the vector
         is gone."""
@@ -202,7 +202,7 @@ class VectorIndex:
         together = math.with_neighbours(own, rows, self._before, self._after)
         return own[rows] - np.float32(usual.chance), together - np.float32(usual.chance)
 
-    def _vectors(self, connection: sqlite3.Connection, numbers: Rows) -> tuple[Rows, Floats]:
+    def _vectors(self, connection: Connection, numbers: Rows) -> tuple[Rows, Floats]:
         """Read vectors by number, in order; some may be gone."""
         assert self._model is not None
         rows = connection.execute(
@@ -220,7 +220,7 @@ class Asked:
     def __init__(
         self,
         index: VectorIndex,
-        connection: sqlite3.Connection,
+        connection: Connection,
         question: Vector,
         filters: Filters,
         now: float,

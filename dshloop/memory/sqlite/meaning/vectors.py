@@ -11,12 +11,12 @@ twice, so that a reader can tell what is new.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.errors import EmbeddingInvalidError
 from dshloop.memory.entries import Entry, title_of
+from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.rows import Stored
 
 if TYPE_CHECKING:
@@ -96,17 +96,20 @@ def embedded(embedder: Embedder, texts: Sequence[str], *, known: bool) -> Embedd
     return Embedded(embedder.name, rows, background)
 
 
-def put(connection: sqlite3.Connection, made: Embedded, seqs: Sequence[int]) -> None:
+def put(connection: Connection, made: Embedded, seqs: Sequence[int]) -> None:
     """Store the vectors of entries, in the entries' own transaction; EMBEDDING_INVALID."""
     model = model_of(connection, made.model) or _add_model(connection, made)
     check_length(model, made.rows.shape[1])
     connection.executemany(
-        "REPLACE INTO vectors (seq, model, vector) VALUES (?, ?, ?)",
+        "DELETE FROM vectors WHERE seq = ? AND model = ?", [(seq, model.number) for seq in seqs]
+    )
+    connection.executemany(
+        "INSERT INTO vectors (seq, model, vector) VALUES (?, ?, ?)",
         [(seq, model.number, blob) for seq, blob in zip(seqs, packed(made.rows), strict=True)],
     )
 
 
-def model_of(connection: sqlite3.Connection, name: str) -> Model | None:
+def model_of(connection: Connection, name: str) -> Model | None:
     """Give a model by name, None when no vector of it was ever stored."""
     row = connection.execute(
         "SELECT number, name, dimensions, background FROM embedding_models WHERE name = ?", (name,)
@@ -126,7 +129,7 @@ def check_length(model: Model, length: int) -> None:
         )
 
 
-def counts(connection: sqlite3.Connection) -> Mapping[str, int]:
+def counts(connection: Connection) -> Mapping[str, int]:
     """Count the stored vectors of each model, most first."""
     rows = connection.execute(
         "SELECT name, (SELECT count(*) FROM vectors WHERE model = m.number) AS held "
@@ -135,7 +138,7 @@ def counts(connection: sqlite3.Connection) -> Mapping[str, int]:
     return {name: held for name, held in rows if held}
 
 
-def lacking(connection: sqlite3.Connection, name: str) -> int:
+def lacking(connection: Connection, name: str) -> int:
     """Count the entries that have no vector of a model."""
     (count,) = connection.execute(
         f"SELECT count(*) {_LACKING}", (_number(connection, name),)
@@ -151,9 +154,7 @@ class Lacking(NamedTuple):
     stamp: tuple[bytes, Stored]
 
 
-def next_lacking(
-    connection: sqlite3.Connection, name: str, before: int | None, most: int
-) -> list[Lacking]:
+def next_lacking(connection: Connection, name: str, before: int | None, most: int) -> list[Lacking]:
     """Give entries without a vector, the newest first, older than the row ``before``."""
     from dshloop.memory.embedding.embedder import LONGEST_TEXT
 
@@ -168,7 +169,7 @@ def next_lacking(
     ]
 
 
-def put_unchanged(connection: sqlite3.Connection, made: Embedded, asked: Sequence[Lacking]) -> int:
+def put_unchanged(connection: Connection, made: Embedded, asked: Sequence[Lacking]) -> int:
     """Store vectors of those entries that are still as they were read; give how many."""
     kept = [
         at
@@ -183,7 +184,7 @@ def put_unchanged(connection: sqlite3.Connection, made: Embedded, asked: Sequenc
     return len(kept)
 
 
-def seq_of(connection: sqlite3.Connection, id_: str) -> int:
+def seq_of(connection: Connection, id_: str) -> int:
     """Give the row of an entry that is there."""
     (seq,) = connection.execute("SELECT seq FROM entries WHERE id = ?", (id_,)).fetchone()
     return int(seq)
@@ -225,7 +226,7 @@ def unpacked(blobs: Sequence[bytes], dimensions: int) -> Vectors:
     return rows
 
 
-def _add_model(connection: sqlite3.Connection, made: Embedded) -> Model:
+def _add_model(connection: Connection, made: Embedded) -> Model:
     assert made.background is not None, "the first vectors of a model come with its background"
     background = b"".join(packed(made.background))
     connection.execute(
@@ -237,7 +238,7 @@ def _add_model(connection: sqlite3.Connection, made: Embedded) -> Model:
     return model
 
 
-def _number(connection: sqlite3.Connection, name: str) -> int:
+def _number(connection: Connection, name: str) -> int:
     model = model_of(connection, name)
     return -1 if model is None else model.number
 

@@ -62,8 +62,8 @@ def candidates(
     most: int,
 ) -> list[Line]:
     """Give the entries that pass the filters and have most of the question's words."""
-    weights = {form: weight for form, weight in _weights(terms) if form in corpus.frequency}
-    forms = _telling(weights, corpus)
+    weights = {form: weight for form, weight in weights_of(terms) if form in corpus.frequency}
+    forms = telling(weights, corpus)
     found = _passing(connection, _heaviest(connection, forms), filters, now, most)
     if len(found) < min(most, _PAGE) and _left_out(weights, forms, corpus):
         here = _members(connection, filters, now)
@@ -117,6 +117,14 @@ def beside(connection: sqlite3.Connection, of: Iterable[Line]) -> dict[int, Besi
         seqs = [line.seq for line in here if (line.session == "") == (condition == "= ''")]
         if seqs:
             rows += connection.execute(_BESIDE.format(same=same), (json.dumps(seqs),))
+    return around(rows)
+
+
+def around(
+    rows: Iterable[tuple[int, int | None, int | None, int | None]],
+) -> dict[int, Beside]:
+    """Put lines beside each other: each of the rows has one, the one before it, the one before
+    that, and the one after it."""
     before: dict[int, tuple[int, ...]] = {}
     after: dict[int, tuple[int, ...]] = {}
     for seq, near, far, behind in rows:
@@ -165,7 +173,7 @@ def _line(row: Sequence[Any]) -> Line:
     return Line(seq, texts, manner, words, session, at, strength, scope, fits)
 
 
-def _weights(terms: Iterable[Term]) -> Iterator[tuple[str, float]]:
+def weights_of(terms: Iterable[Term]) -> Iterator[tuple[str, float]]:
     """Yield the worth of each form; one that speaks for several words counts by the best."""
     weights: dict[str, float] = {}
     for term in terms:
@@ -176,7 +184,9 @@ def _weights(terms: Iterable[Term]) -> Iterator[tuple[str, float]]:
     yield from weights.items()
 
 
-def _telling(weights: Mapping[str, float], corpus: Corpus) -> dict[str, float]:
+def telling(
+    weights: Mapping[str, float], corpus: Corpus, most_read: int = _MOST_READ
+) -> dict[str, float]:
     """Choose the forms to look for: those in the store, rarest first, few common ones."""
     rows = corpus.frequency
     forms = sorted(weights, key=lambda form: (rows[form], form))
@@ -187,7 +197,7 @@ def _telling(weights: Mapping[str, float], corpus: Corpus) -> dict[str, float]:
     read = 0
     for form in forms[:_MOST_FORMS]:
         read += rows[form]
-        if chosen and read > _MOST_READ:
+        if chosen and read > most_read:
             break
         chosen[form] = weights[form]
     return chosen

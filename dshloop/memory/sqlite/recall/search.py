@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from dshloop.memory.sqlite.lookup import load
 from dshloop.memory.sqlite.meaning.fusion import NEAREST, Near
-from dshloop.memory.sqlite.recall.candidates import beside, candidates, lines
 from dshloop.memory.sqlite.recall.folding import folded
 from dshloop.memory.sqlite.recall.rank import Beside, Ranked, Ranking
 from dshloop.memory.sqlite.recall.reasons import reasons
+from dshloop.memory.sqlite.recall.source import Source
 from dshloop.memory.sqlite.recall.terms import weighed
-from dshloop.memory.store import Filters, Hit, Why
+from dshloop.memory.store import Hit, Why
 from dshloop.memory.synonyms import synonyms as known
 from dshloop.text import question
 
@@ -52,9 +50,8 @@ class Answer(NamedTuple):
 
 
 def recall(
-    connection: sqlite3.Connection,
+    source: Source,
     query: str,
-    filters: Filters,
     now: float,
     limit: int,
     offset: int,
@@ -69,10 +66,10 @@ def recall(
     file of them.
     """
     last = min(offset + limit, _MOST_ROWS)
-    answer = ranked(connection, query, filters, now, last, near, synonyms)
+    answer = ranked(source, query, now, last, near, synonyms)
     best = folded(answer.above(floor), last)[offset:]
     seqs = [one.best.line.seq for one in best] + [seq for one in best for seq in one.others]
-    entries = load(connection, seqs)
+    entries = source.load(seqs)
     return [
         Hit(
             entries[one.best.line.seq],
@@ -86,9 +83,8 @@ def recall(
 
 
 def ranked(
-    connection: sqlite3.Connection,
+    source: Source,
     query: str,
-    filters: Filters,
     now: float,
     last: int,
     near: Near | None = None,
@@ -96,21 +92,21 @@ def ranked(
 ) -> Answer:
     """Rank candidates, then the best of them again with their neighbours, which may be hits
     themselves; ``last`` is how many are wanted."""
-    terms, corpus = weighed(connection, question(query[:_LONGEST_QUESTION]), known(synonyms))
+    terms, corpus = weighed(source, question(query[:_LONGEST_QUESTION]), known(synonyms))
     ranking = Ranking(terms, corpus, now)
     depth = _depth(last)
-    ranking.add(candidates(connection, terms, corpus, filters, now, int(_COMPARED * depth)))
+    ranking.add(source.candidates(terms, corpus, int(_COMPARED * depth)))
     surrounded = depth
     if near is not None:
         nearest = [seq for seq in near.nearest(max(NEAREST, depth)) if seq not in ranking.found]
-        ranking.add(lines(connection, nearest, filters, now))
+        ranking.add(source.lines(nearest))
         ranking.measure(near.nearness(list(ranking.found)))
         surrounded += NEAREST // 2
     sessions = ranking.sessions()
     best = ranking.best(sessions, surrounded)
-    around = beside(connection, [ranking.found[seq].line for seq in best])
+    around = source.beside([ranking.found[seq].line for seq in best])
     missing = [seq for seq in around if seq not in ranking.found]
-    ranking.add(lines(connection, missing, filters, now))
+    ranking.add(source.lines(missing))
     if near is not None:
         ranking.measure(near.nearness(missing))
     return Answer(ranking.ranked(sessions, around), ranking, sessions, around, 2 * surrounded)

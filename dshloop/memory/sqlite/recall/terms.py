@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from dshloop.memory.sqlite.recall.dates import named
 from dshloop.memory.sqlite.recall.lines import Corpus, Term, padded
+from dshloop.memory.sqlite.recall.source import Vocabulary
 from dshloop.memory.synonyms import Synonyms
 from dshloop.text import Word
 
@@ -22,43 +21,27 @@ _BESIDE_WHOLE = 0.5
 _SYNONYM = 0.7
 _PREFIX = 0.5
 _SHORTEST_PREFIX = 4
-_MOST_EXTENSIONS = 4
-"""Longer words taken for one that begins them: those that most entries have."""
-_MOST_COMPARED = 256
 _RARE = 2
 """A word that more entries have is no beginning of another."""
 
-_FREQUENCY = """
-    SELECT w.term, w.doc FROM json_each(?) AS j CROSS JOIN memory_words AS w ON w.term = j.value
-"""
-_EXTENSIONS = f"""
-    SELECT term, doc FROM (
-      SELECT term, doc FROM memory_words WHERE term > ? AND term < ? LIMIT {_MOST_COMPARED}
-    ) ORDER BY doc DESC, term LIMIT {_MOST_EXTENSIONS}
-"""
-
 
 def weighed(
-    connection: sqlite3.Connection, question: Sequence[Word], synonyms: Synonyms
+    vocabulary: Vocabulary, question: Sequence[Word], synonyms: Synonyms
 ) -> tuple[Sequence[Term], Corpus]:
     """Give the terms of a question and what is known of their forms."""
     asked = question[:_MOST_LOOKED_UP]
-    entries, words = connection.execute("SELECT entries, words FROM tally").fetchone()
-    frequency = _frequency(connection, {form for word in asked for form in word.forms})
+    entries, words = vocabulary.size()
+    frequency = vocabulary.frequency({form for word in asked for form in word.forms})
     asked = _shortened(asked, frequency)
-    others = {word: _alike(connection, synonyms.get(word.exact or ""), frequency) for word in asked}
+    others = {word: _alike(vocabulary, synonyms.get(word.exact or ""), frequency) for word in asked}
     for word in asked:
-        others[word] += _extensions(connection, word, frequency)
+        others[word] += _extensions(vocabulary, word, frequency)
     corpus = Corpus(entries, words / entries if entries else 0.0, frequency)
     dates = named(asked)
     return [
         _term(word, others[word], corpus)._replace(date=date)
         for word, date in zip(asked, dates, strict=True)
     ], corpus
-
-
-def _frequency(connection: sqlite3.Connection, forms: Iterable[str]) -> dict[str, int]:
-    return dict(connection.execute(_FREQUENCY, (json.dumps(list(forms)),)))
 
 
 def _shortened(asked: Sequence[Word], frequency: Mapping[str, int]) -> Sequence[Word]:
@@ -70,24 +53,24 @@ def _shortened(asked: Sequence[Word], frequency: Mapping[str, int]) -> Sequence[
 
 
 def _alike(
-    connection: sqlite3.Connection, forms: Sequence[str] | None, frequency: dict[str, int]
+    vocabulary: Vocabulary, forms: Sequence[str] | None, frequency: dict[str, int]
 ) -> list[tuple[str, float]]:
     if forms is None:
         return []
-    known = _frequency(connection, forms)
+    known = vocabulary.frequency(forms)
     frequency.update(known)
     return [(form, _SYNONYM) for form in forms if form in known]
 
 
 def _extensions(
-    connection: sqlite3.Connection, word: Word, frequency: dict[str, int]
+    vocabulary: Vocabulary, word: Word, frequency: dict[str, int]
 ) -> list[tuple[str, float]]:
     form = word.exact or ""
     if len(form) < _SHORTEST_PREFIX or frequency.get(form, 0) > _RARE:
         return []
     if not (form.isascii() and form.isalpha()):
         return []
-    rows = connection.execute(_EXTENSIONS, (form, form + "\uffff")).fetchall()
+    rows = vocabulary.extensions(form)
     frequency.update(rows)
     return [(term, _PREFIX) for term, _ in rows]
 

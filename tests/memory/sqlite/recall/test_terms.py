@@ -8,6 +8,7 @@ import pytest
 
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite.connect import connect
+from dshloop.memory.sqlite.recall.embedded import EmbeddedSource
 from dshloop.memory.sqlite.recall.lines import Term
 from dshloop.memory.sqlite.recall.terms import weighed
 from dshloop.memory.sqlite.store import SqliteStore
@@ -26,7 +27,7 @@ def terms_of(path: Path, query: str, *contents: str) -> list[Term]:
         store.remember(NewMemory(content, "p"))
     store.close()
     connection = connect(path, "mode=rw")
-    terms, _ = weighed(connection, question(query), synonyms())
+    terms, _ = weighed(EmbeddedSource(connection), question(query), synonyms())
     connection.close()
     return list(terms)
 
