@@ -56,6 +56,7 @@ class Surroundings:
     run: str
     folder: Path  # of the file, for commands that check
     timeout: float
+    allow_partial: bool = False
     workspace: Path | None = None
     work: Path | None = None  # where copies of the workspace go
 
@@ -102,6 +103,7 @@ class CellRun:
         self.ran_on: Mapping[str, Any] | None = None
         self.spent = False  # something of it still runs, so that this process must not go on
         self.stopping = AbortSignal()
+        self._opening: asyncio.Future[Conversation] | None = None
         self._conversation: Conversation | None = None
 
     def stop(self) -> None:
@@ -120,6 +122,7 @@ class CellRun:
         except Exception as fault:
             return self._given_up(UNAVAILABLE, InternalError.wrap(fault), begun)
         if not opened:
+            self.tally.failure = self._late()
             return self._record(TIMEOUT, perf_counter() - begun)
         outcome = await self._talk(begun)
         seconds = perf_counter() - begun
@@ -142,32 +145,45 @@ class CellRun:
 
     async def _open(self, cwd: Path, begun: float) -> bool:
         options = run_options(self.cell, self.around, cwd)
+        self._clear()
         opening = Conversation.open(self.around.places, options, self.clock)
-        try:
-            left = self.around.timeout - (perf_counter() - begun)
-            conversation = await asyncio.wait_for(opening, left)
-        except TimeoutError:
+        self._opening = asyncio.ensure_future(opening)
+        await asyncio.wait([self._opening], timeout=self._left(begun))
+        if not self._opening.done():
+            self._opening.cancel()
+            await asyncio.wait([self._opening], timeout=GRACE)
+            self.spent = not self._opening.done()
             return False
-        self._conversation = conversation
-        bound = conversation.binding
+        self._conversation = self._opening.result()
+        bound = self._conversation.binding
         self.ran_on = {"loop": bound.loop, "driver": bound.driver}
         return True
+
+    def _clear(self) -> None:
+        """Put what an earlier try left into the trash, so that a cell keeps one session."""
+        from dshloop.sessions.catalog import find_id
+        from dshloop.sessions.trash import delete
+
+        around = self.around
+        left = find_id(around.places, self.cell.session(around.run))
+        if left is not None:
+            delete(around.places, left, now=self.clock(), command=around.command)
 
     # --- talking -----------------------------------------------------------------------------
 
     async def _talk(self, begun: float) -> str:
         """Say every turn and close the session; an error on the way is the outcome."""
         assert self._conversation is not None
-        conversation, late = self._conversation, asyncio.Event()
+        conversation = self._conversation
         talking = asyncio.ensure_future(self._turns(conversation))
-        left = max(self.around.timeout - (perf_counter() - begun), 0)
-        await asyncio.wait([talking], timeout=left)
-        if not talking.done():
-            late.set()
+        await asyncio.wait([talking], timeout=self._left(begun))
+        late = not talking.done()
+        if late:
             self._cancel("its time is over")
             await asyncio.wait([talking], timeout=GRACE)
         fault = await self._close(conversation, talking)
-        if late.is_set():
+        if late:
+            self.tally.failure = self._late()
             return TIMEOUT
         if fault is not None:
             ours = fault if isinstance(fault, DshloopError) else InternalError.wrap(fault)
@@ -189,17 +205,25 @@ class CellRun:
         """Let go of the session; what won't end is left behind, and this process with it."""
         if talking.done():
             closing = asyncio.ensure_future(conversation.close())
-            await asyncio.wait([closing], timeout=2 * GRACE)
+            await asyncio.wait([closing], timeout=GRACE)
             if closing.done():
                 self.notices.extend(conversation.notices)
-                found = talking.exception() or closing.exception()
-                return found if isinstance(found, Exception) else None
+                ended = [each for each in (talking, closing) if not each.cancelled()]
+                faults = [each.exception() for each in ended]
+                return next((each for each in faults if isinstance(each, Exception)), None)
         self.spent = True
         conversation.abandon()
         return None
 
+    def _left(self, begun: float) -> float:
+        """Give the seconds that are left of the cell's time."""
+        return max(self.around.timeout - (perf_counter() - begun), 0)
+
     def _cancel(self, why: str = "the matrix was stopped") -> None:
-        if self._conversation is not None:
+        if self._conversation is None:
+            if self._opening is not None:
+                self._opening.cancel()
+        else:
             self._conversation.cancel({"kind": "matrix", "reason": why})
 
     # --- what came of it ---------------------------------------------------------------------
@@ -215,6 +239,9 @@ class CellRun:
             (await verdict(check, answer, cwd, given, self.stopping)).as_json()
             for check in self.cell.asked.checks
         ]
+
+    def _late(self) -> dict[str, Any]:
+        return {"code": "TIMEOUT", "message": f"it took more than {self.around.timeout:g} s"}
 
     def _given_up(self, outcome: str, fault: DshloopError, begun: float) -> dict[str, Any]:
         self.notices.extend(getattr(fault, "__notes__", ()))
@@ -303,6 +330,7 @@ def run_options(cell: Cell, around: Surroundings, cwd: Path) -> RunOptions:
         providers=providers,
         rows=around.profile_rows,
         engines=_engines(asked, around),
+        allow_partial=around.allow_partial,
     )
     if asked.script is not None and choice is not None and choice.name == FAKE:
         from dshloop.drivers.script import read_script

@@ -74,4 +74,5 @@ class Matrix:
     cwd: Path | None = None
     workspace: Path | None = None
     allow: tuple[str, ...] = ()
+    allow_partial: bool = False
     defined: LoopsFile = field(default_factory=LoopsFile)

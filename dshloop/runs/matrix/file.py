@@ -32,7 +32,7 @@ from dshloop.runs.matrix.design import DriverChoice, Matrix, ModelChoice, Prompt
 
 _KEYS = (
     "agents", "loops", "drivers", "models", "prompts", "repeats", "checks", "timeout", "needs",
-    "script", "cwd", "workspace", "allow",
+    "script", "cwd", "workspace", "allow", "allow_partial",
 )  # fmt: skip
 _AGENT = ("id", "loop", "preset", "driver", "model", "effort", "max_tokens", "needs")
 _NEED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(=.*)?", re.S)
@@ -71,6 +71,7 @@ def parse_matrix(text: str, path: Path) -> Matrix:
         cwd=_path(whole, "cwd"),
         workspace=_path(whole, "workspace"),
         allow=_allowed(whole),
+        allow_partial=bool(whole.get("allow_partial", _is_flag, "true or false")),
         defined=LoopsFile(path, loops, defined),
     )
     if matrix.cwd is not None and matrix.workspace is not None:
@@ -307,6 +308,10 @@ def _allowed(whole: Fields) -> tuple[str, ...]:
         if one not in ALLOWED:
             whole.refuse(f"allow takes {' and '.join(ALLOWED)}", "allow")
     return given
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _seconds(fields: Fields, key: str, default: float) -> float:

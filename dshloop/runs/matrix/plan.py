@@ -61,7 +61,7 @@ class Cell(NamedTuple):
         """Give the id of the cell's session in a run, which begins with the run's id."""
         parts = (self.agent, self.loop if self.agent is None else None, self.driver, self.model)
         label = "-".join(filter(None, (*parts, self.prompt, str(self.repeat))))
-        label = re.sub(r"[^A-Za-z0-9._-]+", "-", label)[:_LONGEST_LABEL].strip("-")
+        label = re.sub(r"[^A-Za-z0-9._]+", "-", label)[:_LONGEST_LABEL].strip("-")
         return f"{run}-{self.number:03}-{label}"
 
 

@@ -25,7 +25,7 @@ from dshloop.runs.matrix.plan import Cell
 TRIES = 2
 """How often a cell is begun whose worker dies."""
 
-OVERTIME = 12.0
+OVERTIME = 8.0
 """Seconds behind a cell's time-out after which its worker is ended: longer than the worker itself
 gives what won't end, and the checks get their own time."""
 
@@ -60,6 +60,7 @@ class Worker:
     def __init__(self, setup: Setup, number: int) -> None:
         self.log = setup.logs / f"worker-{number}.log"
         with self.log.open("ab") as log:
+            self._log_begins = log.tell()
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(_HERE / "worker.py")],
                 stdin=subprocess.PIPE,
@@ -119,7 +120,7 @@ class Worker:
         """How it ended, and the end of what it wrote; no secrets in it."""
         code = self._process.returncode
         written = self.log.read_bytes() if self.log.exists() else b""
-        said = written[-4 * _TAIL :].decode("utf-8", "replace")
+        said = written[self._log_begins :][-4 * _TAIL :].decode("utf-8", "replace")
         words = " ".join(redact_text(said).split())[-_TAIL:]
         how = f"killed by signal {-code}" if code and code < 0 else f"exit code {code}"
         return f"{how}: {words}" if words else how

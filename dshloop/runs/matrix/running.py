@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dshloop.errors import MatrixChangedError, SessionNotFoundError
+from dshloop.errors import MatrixChangedError
 from dshloop.files import shown
 from dshloop.paths import Places
 from dshloop.runs.asked import asked_rows
@@ -166,7 +166,6 @@ def run_cells(
             skipped = {**blank(cell), "failure": _skip(cell), **_at(wanted)}
             yield _kept(writer, progress, skipped)
         wanting = [cell for cell in todo if cell.skip is None]
-        _clear(wanted, run, wanting)
         if not wanting:
             return
         setup = Setup(_surroundings(wanted, run), wanted.variables, run.folder)
@@ -235,21 +234,10 @@ def _surroundings(wanted: Wanted, run: Run) -> Surroundings:
         run=run.id,
         folder=wanted.matrix.path.parent,
         timeout=wanted.matrix.timeout,
+        allow_partial=wanted.matrix.allow_partial,
         workspace=workspace,
         work=None if workspace is None else run.folder / "work",
     )
-
-
-def _clear(wanted: Wanted, run: Run, todo: Sequence[Cell]) -> None:
-    """Put sessions that earlier tries of these cells left into the trash: a cell keeps one."""
-    from dshloop.sessions.catalog import entries
-    from dshloop.sessions.trash import delete
-
-    names = {cell.session(run.id) for cell in todo}
-    for entry in entries(wanted.places):
-        if entry.id in names and entry.home == "dshloop":
-            with suppress(SessionNotFoundError):
-                delete(wanted.places, entry, now=wanted.clock(), command=wanted.command)
 
 
 @contextmanager

@@ -132,9 +132,10 @@ def said_of(record: Record) -> str:
 
 
 def outcome_of(record: Record) -> str:
-    """Give a cell's outcome, with the code of what went wrong."""
+    """Give a cell's outcome, with the code of what went wrong where there are many."""
     failure, outcome = record.get("failure") or {}, str(record["outcome"])
-    return f"{outcome} {failure['code']}" if failure.get("code") else outcome
+    many = outcome in ("error", "unavailable") and failure.get("code")
+    return f"{outcome} {failure['code']}" if many else outcome
 
 
 def checks_of(record: Record) -> str:
