@@ -18,7 +18,7 @@ class Reply:
     def __init__(self) -> None:
         self._streamed = False
         self._midline = False
-        self._said_before: str | None = None
+        self._said_before = False
 
     def text_of(self, event: Event) -> str | None:
         """Give what an event adds to the text, None when nothing."""
@@ -32,7 +32,7 @@ class Reply:
             self._streamed = False
             return self._end_line(text)
         if kind == "llm/retry" and self._streamed:
-            self._said_before = _why(data.get("failure"))
+            self._said_before = True
         if kind in ("step/end", "llm/retry"):  # an answer that is asked for again begins anew
             self._streamed = False
             return self._end_line("")
@@ -40,10 +40,10 @@ class Reply:
 
     def notice_of(self, event: Event) -> str | None:
         """Give what is to be told beside the text, after `text_of` of the same event."""
-        if event["type"] != "llm/retry" or self._said_before is None:
+        if event["type"] != "llm/retry":
             return None
-        why, self._said_before = self._said_before, None
-        return f"that answer broke off and doesn't count ({why}); it is asked for again"
+        said_before, self._said_before = self._said_before, False
+        return retry_text(event["data"], said_before)
 
     def _chunk(self, chunk: Mapping[str, Any]) -> str | None:
         if chunk["type"] != "text-delta" or not chunk["text"]:
@@ -58,9 +58,17 @@ class Reply:
         return (text + ("\n" if open_line else "")) or None
 
 
-def _why(failure: object) -> str:
-    message = failure.get("message") if isinstance(failure, Mapping) else None
-    return str(message or "no reason is known")
+def retry_text(retry: Mapping[str, Any], said_before: bool = False) -> str:
+    """Say that a request is made again: why, when, and whether some of its answer was seen."""
+    failed = retry.get("failure")
+    why = failed.get("message") if isinstance(failed, Mapping) else None
+    why = why or "no reason is known"
+    if said_before:
+        return f"that answer broke off and doesn't count ({why}); it is asked for again"
+    number, most, delay = retry.get("retry"), retry.get("maxRetries"), retry.get("delayMs")
+    count = f", try {number} of {most}" if most is not None else ""
+    pause = f" in {delay / 1000:.1f} s" if isinstance(delay, int | float) else ""
+    return f"no answer ({why}); it is asked for again{pause}{count}"
 
 
 def reason_of(end: Event) -> Mapping[str, Any]:

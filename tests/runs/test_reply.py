@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dshloop.runs.reply import Reply, failure_of, failure_text
+from dshloop.runs.reply import Reply, failure_of, failure_text, retry_text
 
 
 def read(*events: tuple[str, Any]) -> str:
@@ -60,11 +60,19 @@ def test_what_a_failed_attempt_said_stands_apart() -> None:
         reply.text_of({"type": kind, "data": data})
         told.append(reply.notice_of({"type": kind, "data": data}))
     assert told == [
-        None,
+        "no answer (cut); it is asked for again",
         None,
         "that answer broke off and doesn't count (cut); it is asked for again",
-        None,
+        "no answer (cut); it is asked for again",
     ]
+
+
+def test_a_retry_says_when_and_which_one_it_is() -> None:
+    whole = {"failure": {"message": "busy"}, "retry": 2, "maxRetries": 5, "delayMs": 1049.0}
+    assert retry_text(whole) == "no answer (busy); it is asked for again in 1.0 s, try 2 of 5"
+    assert retry_text({"mode": "always", "retry": 9, "delayMs": 0}) == (
+        "no answer (no reason is known); it is asked for again in 0.0 s"
+    )
 
 
 def test_who_aborted_a_turn_is_its_failure_unless_a_person_did() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dshloop.llm.messages import Message, plain_text, user_message
@@ -21,7 +22,19 @@ _MOST = 12
 _LONGEST = 600  # characters of an entry
 _QUERY = 2000
 
+SERVICE = "recalls"
+"""The service that says why something was recalled: a `Recalling`."""
+
 Step = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Why a message was put before the model: what was asked, and the hits that it tells of."""
+
+    query: str
+    project: str
+    hits: Sequence[Hit]
 
 
 class Recalling:
@@ -32,6 +45,7 @@ class Recalling:
     ) -> None:
         self._lane, self._project, self._budget, self._warn = lane, project, budget, warn
         self._told: dict[str, set[str]] = {}
+        self._recalls: dict[str, dict[str, Recall]] = {}  # by session and message
 
     async def step(
         self, event: Step, following: Callable[[], Awaitable[Mapping[str, Any]]]
@@ -60,11 +74,21 @@ class Recalling:
         hits = await self._lane.ask(lambda store: _found(store, query, project, agent.id, told))
         text, ids = window(project, hits, self._budget)
         told.update(ids)
-        return user_message(text, source=SOURCE) if text else None
+        if not text:
+            return None
+        message = user_message(text, source=SOURCE)
+        recall = Recall(query, project, [hit for hit in hits if hit.entry.id in ids])
+        self._recalls.setdefault(agent.id, {})[message["id"]] = recall
+        return message
+
+    def recall(self, session: str, message: object) -> Recall | None:
+        """Give why a message is in a session; None where that isn't known any more."""
+        return self._recalls.get(session, {}).get(str(message))
 
     def forget(self, event: Step) -> None:
         """Let go of an agent that has ended."""
         self._told.pop(event["agent"].id, None)
+        self._recalls.pop(event["agent"].id, None)
 
 
 def query_of(messages: Sequence[Message]) -> str:

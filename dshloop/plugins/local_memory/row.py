@@ -64,8 +64,10 @@ class LocalMemory:
             host.on("session/event", Recording(lane, variables).see)
             host.on("session/flush", lambda _session: lane.settle())
         if config.inject:
+            from dshloop.plugins.local_memory.recalling import SERVICE as RECALLS
             from dshloop.plugins.local_memory.recalling import Recalling
 
             recalling = Recalling(lane, project, config.budget, host.host.warn)
+            host.provide(RECALLS, recalling)
             host.on("agent/pre-step", recalling.step)
             host.on("agent/disposed", recalling.forget)

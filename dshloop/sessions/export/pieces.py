@@ -70,7 +70,7 @@ def last_turns(events: Sequence[Event], count: int | None) -> Sequence[Event]:
 
 def _answered(call: Piece, data: Mapping[str, Any]) -> Piece:
     message = data.get("message")
-    failed = "error" in data or _is_error(message)
+    failed = "error" in data or is_error(message)
     return replace(call, result=content_text(message), failed=failed)
 
 
@@ -161,7 +161,8 @@ def _block(block: object) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _is_error(message: object) -> bool:
+def is_error(message: object) -> bool:
+    """Whether the message of a tool's result says that the call failed, in v0 or v4."""
     if not isinstance(message, Mapping):
         return False
     content = message.get("content")
