@@ -205,7 +205,7 @@ class Courier:
         if self._config.session_rows and about.cwd:
             one.add(calls.start(about))
             self._put(one)
-            one.read(self._drained(one))
+            one.read(self._drained(one, until=calls.START))
         elif self._config.recalls:
             one.read(self._refreshed(one))
 
@@ -220,6 +220,7 @@ class Courier:
         if kind == "user/message" and not is_recall(event["data"]):
             self._read_for(one, event["data"])
         elif kind == "compaction/start" and self._config.recalls_again:
+            one.window.expected = True
             one.read(self._refreshed(one, again=True))
 
     def _read_for(self, one: Live, message: Any) -> None:
@@ -277,8 +278,8 @@ class Courier:
         await asyncio.shield(self._drained(one))
         self._tell_dropped()
 
-    async def _drained(self, one: Live) -> None:
-        await self._delivery.drain(one.about.session, at_once=True)
+    async def _drained(self, one: Live, until: str | None = None) -> None:
+        await self._delivery.drain(one.about.session, at_once=True, until=until)
 
     async def _readied(self, session: Session, messages: list[Any]) -> Window | None:
         self._take()
@@ -295,6 +296,7 @@ class Courier:
             text = await self._reading.window(one.about)
         except DshloopError as error:
             self._post.say(f"context refresh failed: {error.message}")
+            one.window.expected = one.window.expected and not again
             return
         self._kept(one, text, again=again)
 

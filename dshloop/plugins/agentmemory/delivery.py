@@ -55,19 +55,20 @@ class Delivery:
         self._wake = asyncio.Event()
         self.delivered = 0
 
-    async def drain(self, session: str, *, at_once: bool) -> bool:
+    async def drain(self, session: str, *, at_once: bool, until: str | None = None) -> bool:
         """Deliver what is due of a session, with ``at_once`` also what was to wait.
 
-        What is put in meanwhile goes too. False when something is left that has to wait.
+        What is put in meanwhile goes too; ``until`` is the kind of entry to end with. False when
+        something is left that has to wait.
         """
         async with self._locks.setdefault(session, asyncio.Lock()):
             try:
-                return await self._drain_claimed(session, at_once)
+                return await self._drain_claimed(session, at_once, until)
             except OutboxUnusableError as error:
                 self._say(error.message)
                 return False
 
-    async def _drain_claimed(self, session: str, at_once: bool) -> bool:
+    async def _drain_claimed(self, session: str, at_once: bool, until: str | None) -> bool:
         claimed = self._clock()
         if not self._outbox.claim(session, _CLAIM):
             self._wake.set()
@@ -76,6 +77,8 @@ class Delivery:
             while due := self._outbox.due(session, all=at_once):
                 if not await self._attempt(due[0]):
                     return False
+                if due[0].kind == until:
+                    return True
                 if self._clock() - claimed > _CLAIM / 2:
                     claimed = self._clock()
                     self._outbox.claim(session, _CLAIM)

@@ -14,7 +14,7 @@ from dshloop.host.mount import Mount
 from dshloop.llm.messages import user_message
 from dshloop.plugins.agentmemory.config import LOCAL, BridgeConfig, read_bridge_config
 from dshloop.plugins.agentmemory.courier import CREATED, DISPOSED, HAPPENED, Courier, Post, Work
-from dshloop.plugins.agentmemory.secret import Secret, resolve
+from dshloop.plugins.agentmemory.secret import ROW, Secret, resolve
 from dshloop.plugins.agentmemory.windows import source
 from dshloop.plugins.memory_place import SERVICE, MemoryPlace
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dshloop.sessions.session import Session
     from dshloop.transcripts.vocabulary import Event
 
-NAME = "dsh-agentmemory"
 AGENT = "AGENT_ID"
 PREFIX = "[agentmemory]"
 LEFT = (
@@ -38,7 +37,7 @@ Say = Callable[[str], object]
 class Agentmemory:
     """Bridges the sessions of a host to a daemon, or with ``store: local`` to our own store."""
 
-    name = NAME
+    name = ROW
     inject = ("tools",)
     Config = staticmethod(read_bridge_config)
 
@@ -101,7 +100,9 @@ async def _where(
     finally:
         await home.close()
     _warn_insecure(peer, say)
-    target = {"url": peer.shown} | ({"secret": secret.target} if secret.target else {})
+    target: dict[str, Any] = {"url": peer.shown}
+    target |= {"secret": secret.target} if secret.target else {}
+    target |= {"allowInsecureHttp": True} if config.allow_insecure_http else {}
     return Where(peer.shown, target, lambda: daemon_home(peer, variables, config.timeout))
 
 

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from dshloop.errors import BridgeSecretError
 
+ROW = "dsh-agentmemory"
+"""The name of the row, which is where a secret is that no variable holds."""
+
 _REFERENCE = re.compile(
     r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<rest>:(?P<asks>\?)?(?P<text>.*))?\}", re.DOTALL
 )
@@ -29,7 +32,7 @@ class Secret(NamedTuple):
         """Say where the secret comes from, as an outbox entry keeps it; None without one."""
         if not self.value:
             return None
-        return {"variable": self.variable} if self.variable else {"row": "dsh-agentmemory"}
+        return {"variable": self.variable} if self.variable else {"row": ROW}
 
 
 def resolve(written: str, variables: Mapping[str, str]) -> Secret:

@@ -23,27 +23,32 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class Window:
-    """The kept window of a session, and what fits its last message."""
+    """The kept window of a session, and what fits its last message.
+
+    ``again``: it is to be injected once more; ``expected``: it is being fetched for that.
+    """
 
     text: str = ""
     again: bool = False
+    expected: bool = False
     semantic: str = ""
     injected: bool = False
 
     @property
     def waits(self) -> bool:
         """Whether the next step should have a window that has not been injected."""
-        return self.again or not self.injected
+        return self.again or self.expected or not self.injected
 
     def keep(self, text: Any, limit: int, *, again: bool = False) -> None:
         """Replace the kept window; ``again`` has it injected once more, unless it is empty."""
         self.text = neutral(text if isinstance(text, str) else "", limit)
-        self.again = self.again or (again and bool(self.text))
+        if again:
+            self.again, self.expected = bool(self.text), False
 
     def take(self) -> list[tuple[str, str]]:
         """Give the forms and texts for a step that begins; they are not given again."""
         taken = []
-        if self.text and self.waits:
+        if self.text and (self.again or not self.injected):
             taken.append((RECALL, self.text))
             self.injected, self.again = True, False
         if self.semantic:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import threading
 from collections.abc import Callable, Coroutine, Mapping
@@ -22,6 +23,7 @@ from dshloop.plugins.memory_place import SERVICE, MemoryPlace
 from dshloop.sessions.session import MemoryLog
 
 TIME = 1767225600.0
+_FORWARDED = ("Content-Type", "Authorization")
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,13 @@ Answerer = Callable[[Asked], tuple[int, Any] | None]
 
 @dataclass
 class Daemon:
-    """Answers on loopback as a daemon does, or as it is told to; notes all requests."""
+    """Answers on loopback as it is told to, else as a daemon does; notes all requests.
+
+    With an ``upstream`` it is a proxy in front of a real one.
+    """
 
     answer: Answerer = lambda _asked: None
+    upstream: str = ""
     asked: list[Asked] = field(default_factory=list)
     context: str = ""
 
@@ -83,12 +89,16 @@ class Daemon:
             def handle_error(self, *_: Any) -> None:
                 pass
 
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._make = lambda port: Server(("127.0.0.1", port), Handler)
+        self._port = 0
+        self.reopen()
+        self._port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self._port}"
 
     def usual(self, asked: Asked) -> tuple[int, Any]:
-        """Answer as a daemon without anything stored."""
+        """Answer as a daemon without anything stored, or as the one upstream does."""
+        if self.upstream:
+            return self._forwarded(asked)
         answers: dict[str, tuple[int, Any]] = {
             "/livez": (200, {"status": "ok", "service": "agentmemory"}),
             "/session/start": (200, {"session": {}, "context": self.context}),
@@ -102,6 +112,19 @@ class Daemon:
         }
         return answers.get(asked.path, (404, b""))
 
+    def _forwarded(self, asked: Asked) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection(self.upstream.partition("//")[2], timeout=30)
+        try:
+            body = None if asked.body is None else json.dumps(asked.body)
+            kept = {key: value for key, value in asked.headers.items() if key in _FORWARDED}
+            connection.request(asked.method, f"/agentmemory{asked.path}", body, kept)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except OSError:
+            return 502, b""
+        finally:
+            connection.close()
+
     def bodies(self, path: str) -> list[Any]:
         """Give the bodies of the requests of one path."""
         return [one.body for one in self.asked if one.path == path]
@@ -109,6 +132,11 @@ class Daemon:
     def paths(self) -> list[str]:
         """Give the paths that were asked for, but for livez."""
         return [one.path for one in self.asked if one.path != "/livez"]
+
+    def reopen(self) -> None:
+        """Listen, after `close` at the same address again."""
+        self._server = self._make(self._port)
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
         """Stop listening."""
