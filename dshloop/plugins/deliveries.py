@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dshloop.plugins.memory_place import MemoryPlace
 
 TABLE = {
+    "agentmemory": "dshloop.plugins.agentmemory.flushing:delivery",
     "patchouli": "dshloop.plugins.patchouli.flushing:delivery",
 }
 """The kind of an outbox -> what delivers it."""
