@@ -34,13 +34,14 @@ def asking(
     model: str | None,
     max_tokens: int | None,
     effort: str | None,
+    seed: int | None = None,
 ) -> RunOptions:
     """Add what was typed of a model, and where models are found."""
     from dataclasses import replace
 
     from dshloop.runs.models import ModelAsked
 
-    asked = ModelAsked(provider, model, max_tokens, effort)
+    asked = ModelAsked(provider, model, max_tokens, effort, seed)
     return replace(options, model=asked, providers=model_providers(run))
 
 

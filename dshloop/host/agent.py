@@ -16,7 +16,7 @@ from dshloop.host.hooks import Hooks
 from dshloop.host.inbox import Inbox, Target
 from dshloop.host.prompt import SystemPrompt
 from dshloop.host.tools import Tools
-from dshloop.llm.messages import Message, ModelAdapter
+from dshloop.llm.messages import Attachments, Message, ModelAdapter
 from dshloop.sessions.session import Session
 from dshloop.sessions.surface import Surface
 from dshloop.transcripts.vocabulary import Event
@@ -29,18 +29,22 @@ Listener = Callable[[Event], object]
 Status = Literal["idle", "running"]
 T = TypeVar("T")
 
+ATTACHMENTS = "attachments"
+"""The service that keeps what is attached to messages."""
+
 _REMEMBERED = frozenset({"turn/start", "request/header", "request/context"})
 
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """Which model an agent asks, and with what system prompt."""
+    """Which model an agent asks, and with what system prompt; ``seed`` is for one that takes it."""
 
     provider: str | None = None
     model: str | None = None
     max_tokens: int | None = None
     reasoning_effort: str | None = None
     system: str | None = "You are an agent that works for the person in front of this terminal."
+    seed: int | None = None
 
 
 class Agent:
@@ -148,6 +152,11 @@ class Agent:
         """Give what asks a model provider, None when nobody does."""
         found = self.adapters.get(provider)
         return found if found is not None or self._host is None else self._host.adapter(provider)
+
+    def attachments(self) -> Attachments | None:
+        """Give who has the bytes of attached images."""
+        found: Attachments | None = None if self._host is None else self._host.service(ATTACHMENTS)
+        return found
 
     def approval(self) -> Approval | None:
         """Give who may be asked to allow a call."""

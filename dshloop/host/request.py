@@ -83,6 +83,8 @@ async def _request(
         temperature=config.get("temperature"),
         stop=config.get("stop") or (),
         session_id=agent.id,
+        seed=config.get("seed"),
+        attachments=agent.attachments(),
     )
     exchange = _Exchange(agent, asked.place, config["provider"], config["model"])
     error = await exchange.run(adapter.stream(request), signal)
@@ -169,7 +171,7 @@ class _Exchange:
         self.agent.append("assistant/message", data, sources=self.chunks)
 
 
-_CONFIG = ("provider", "model", "reasoningEffort", "temperature", "maxTokens", "stop")
+_CONFIG = ("provider", "model", "reasoningEffort", "temperature", "maxTokens", "stop", "seed")
 
 
 def _config(agent: Agent) -> dict[str, Any]:
@@ -180,6 +182,8 @@ def _config(agent: Agent) -> dict[str, Any]:
         config["reasoningEffort"] = options.reasoning_effort
     if options.max_tokens is not None:
         config["maxTokens"] = options.max_tokens
+    if options.seed is not None:
+        config["seed"] = options.seed
     return config
 
 

@@ -73,7 +73,7 @@ class Tool:
     """One tool. ``parameters`` is the JSON schema of its arguments.
 
     An ``exclusive`` one runs while no other does. ``finalize`` has the last word on the content
-    of a result.
+    of a result. One that ``reads`` changes nothing, and stays in a read-only run.
     """
 
     name: str
@@ -82,6 +82,7 @@ class Tool:
     parameters: Mapping[str, Any] = field(default_factory=lambda: ANYTHING)
     exclusive: bool = False
     finalize: Callable[[Content], Content] | None = None
+    reads: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Give the tool as a request offers it to the model."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dshloop.llm.anthropic_answer import MessagesReader
-from dshloop.llm.history import Answer, Merged, Result, Said, merged, read_history
+from dshloop.llm.history import Answer, Merged, Result, Said, image_of, merged, read_history
 from dshloop.llm.messages import ModelRequest
 from dshloop.llm.wire import Endpoint
 
@@ -102,8 +102,18 @@ def _message(side: Merged, request: ModelRequest, endpoint: Endpoint) -> dict[st
         content = list(_answer(side.answer, request, endpoint))
     else:
         content = [_result(result) for result in side.results]
-        content += [{"type": "text", "text": said.text} for said in side.said]
+        content += [part for said in side.said for part in _said(said, request)]
     return {"role": side.role, "content": content}
+
+
+def _said(said: Said, request: ModelRequest) -> Iterator[dict[str, Any]]:
+    """Give what was said; images go before the words that are about them."""
+    for block in said.images:
+        media_type, content = image_of(block, request.attachments)
+        source = {"type": "base64", "media_type": media_type, "data": content}
+        yield {"type": "image", "source": source}
+    if said.text:
+        yield {"type": "text", "text": said.text}
 
 
 def _result(result: Result) -> dict[str, Any]:

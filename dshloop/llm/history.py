@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from dshloop.errors import DshloopError
 from dshloop.llm.failures import WireError
+from dshloop.llm.messages import Attachments
 
 Block = Mapping[str, Any]
 
@@ -19,10 +21,14 @@ _SILENT = frozenset({"tool-addition", "tool-removal"})  # told to a model by its
 
 
 class Said(NamedTuple):
-    """Words of the user's or, with another role, of the harness's: system, developer."""
+    """Words of the user's or, with another role, of the harness's: system, developer.
+
+    ``images`` are the blocks of the images that came with them.
+    """
 
     role: str
     text: str
+    images: Sequence[Block] = ()
 
 
 class Result(NamedTuple):
@@ -59,7 +65,7 @@ Item = Said | Result | Answer
 
 
 def read_history(messages: Sequence[Mapping[str, Any]]) -> list[Item]:
-    """Take messages apart. Raises WireError, UNSUPPORTED_CONTENT for images and files."""
+    """Take messages apart. Raises WireError, UNSUPPORTED_CONTENT for what no wire sends."""
     items = [item for message in messages for item in _items(message)]
     answered = {item.call_id for item in items if isinstance(item, Result)}
     last = max((at for at, item in enumerate(items) if _is_user(item)), default=-1)
@@ -111,9 +117,11 @@ def _items(message: Mapping[str, Any]) -> Iterator[Item]:
         yield _result({**message, "content": blocks})
         return
     yield from (_result(block) for block in blocks if block.get("type") == "tool-result")
-    text = "\n\n".join(_texts(block for block in blocks if block.get("type") != "tool-result"))
-    if text:
-        yield Said(str(role), text)
+    own = [block for block in blocks if block.get("type") != "tool-result"]
+    images = [block for block in own if block.get("type") == "image"] if role == "user" else []
+    text = "\n\n".join(_texts(block for block in own if block not in images))
+    if text or images:
+        yield Said(str(role), text, images)
 
 
 def _answer(message: Mapping[str, Any], blocks: Sequence[Block]) -> Answer:
@@ -155,6 +163,25 @@ def unsupported(block: Block) -> WireError:
     kind = block.get("type")
     message = f"the conversation holds content of type {kind}, which can't be sent to this model"
     return WireError(message, "UNSUPPORTED_CONTENT")
+
+
+def image_of(block: Block, attachments: Attachments | None) -> tuple[str, str]:
+    """Give an image's media type and its bytes as Base64.
+
+    Raises WireError, UNSUPPORTED_CONTENT when nobody has the bytes.
+    """
+    from base64 import b64encode
+
+    found = block.get("attachment")
+    given: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    name, media_type = given.get("attachmentId"), given.get("mediaType")
+    if attachments is None or not isinstance(name, str) or not isinstance(media_type, str):
+        raise unsupported(block)
+    try:
+        content = attachments.read(name)
+    except DshloopError as fault:
+        raise WireError(fault.message, "UNSUPPORTED_CONTENT") from None
+    return media_type, b64encode(content).decode("ascii")
 
 
 @dataclass(slots=True)

@@ -13,7 +13,10 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What an adapter is asked: the history the model sees, and how to answer."""
+    """What an adapter is asked: the history the model sees, and how to answer.
+
+    ``attachments`` has the bytes of the images in it.
+    """
 
     provider: str
     model: str
@@ -25,6 +28,16 @@ class ModelRequest:
     temperature: float | None = None
     stop: Sequence[str] = ()
     session_id: str | None = None
+    seed: int | None = None
+    attachments: Attachments | None = None
+
+
+class Attachments(Protocol):
+    """Has the bytes of what is attached to messages."""
+
+    def read(self, attachment_id: str) -> bytes:
+        """Give an attachment's bytes. Raises ATTACHMENT_NOT_FOUND."""
+        ...
 
 
 class ModelAdapter(Protocol):
@@ -46,10 +59,12 @@ def text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def user_message(text: str, *, source: Mapping[str, Any] | None = None) -> Message:
+def user_message(
+    text: str, *, source: Mapping[str, Any] | None = None, images: Sequence[Chunk] = ()
+) -> Message:
     """Make a message of the user's, or of whatever ``source`` names, under a new id."""
     return {
-        "content": [text_block(text)],
+        "content": [text_block(text), *images],
         "source": dict(source or {"kind": "user"}),
         "role": "user",
         "id": str(uuid.uuid4()),

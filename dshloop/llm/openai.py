@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dshloop.llm.history import Answer, Item, Result, Said, read_history
+from dshloop.llm.history import Answer, Item, Result, Said, image_of, read_history
 from dshloop.llm.messages import ModelRequest
 from dshloop.llm.openai_answer import ChatReader
 from dshloop.llm.wire import Endpoint
@@ -46,6 +46,8 @@ class ChatWire:
             body["temperature"] = request.temperature
         if request.stop:
             body["stop"] = list(request.stop)
+        if request.seed is not None:
+            body["seed"] = request.seed
         return {**body, **_effort(request.reasoning_effort, endpoint)}
 
     def reader(self, request: ModelRequest) -> ChatReader:  # noqa: ARG002 - nothing depends on it
@@ -67,15 +69,25 @@ def _messages(request: ModelRequest) -> Iterator[dict[str, Any]]:
     if request.system:
         yield {"role": "system", "content": request.system}
     for item in read_history(request.messages):
-        yield _message(item, request.provider)
+        yield _message(item, request)
 
 
-def _message(item: Item, provider: str) -> dict[str, Any]:
+def _message(item: Item, request: ModelRequest) -> dict[str, Any]:
     if isinstance(item, Said):
-        return {"role": "user" if item.role == "user" else "system", "content": item.text}
+        role = "user" if item.role == "user" else "system"
+        return {"role": role, "content": _said(item, request) if item.images else item.text}
     if isinstance(item, Result):
         return {"role": "tool", "tool_call_id": item.call_id, "content": item.text}
-    return _answer(item, provider)
+    return _answer(item, request.provider)
+
+
+def _said(item: Said, request: ModelRequest) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = [{"type": "text", "text": item.text}] if item.text else []
+    for block in item.images:
+        media_type, content = image_of(block, request.attachments)
+        url = f"data:{media_type};base64,{content}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
 
 
 def _answer(item: Answer, provider: str) -> dict[str, Any]:

@@ -49,6 +49,16 @@ class Provider:
     aliases: Sequence[str] = ()
     origin: str = "built-in"
 
+    @property
+    def takes_images(self) -> bool:
+        """Whether its models are sent images."""
+        return self.dialect != "deepseek"
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether its wire has a seed."""
+        return self.kind == "openai"
+
     def window_of(self, model: str | None) -> int | None:
         """Give how many tokens a model takes in all, None where nobody said."""
         window = self.context_window

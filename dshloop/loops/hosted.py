@@ -17,6 +17,7 @@ _AGENT_OPTIONS = {
     "maxTokens": "max_tokens",
     "reasoningEffort": "reasoning_effort",
     "system": "system",
+    "seed": "seed",
 }
 
 

@@ -11,6 +11,7 @@ from dshloop.host.rows import HostRow
 from dshloop.plugins.built_in import MEMORY, TOOLS, recorder_of
 from dshloop.runs.profile import ProfileRows
 
+PROMPT = "dshloop/prompt"
 ALLOWED = ("edit", "shell")
 """What ``--allow`` takes."""
 
@@ -49,6 +50,12 @@ def asked_rows(
         )
     _require(rows, MEMORY.name, "--memory")
     return _changed(rows, MEMORY.name, {"record": True, "inject": True})
+
+
+def with_system(rows: ProfileRows, text: str) -> ProfileRows:
+    """Add a section to the system prompt, behind those of the profile."""
+    row = HostRow("session-run-system", PROMPT, {"name": "run", "text": text, "order": 1000})
+    return replace(rows, rows=(*rows.rows, row))
 
 
 def _require(rows: ProfileRows, name: str, option: str) -> None:

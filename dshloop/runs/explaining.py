@@ -19,7 +19,8 @@ from dshloop.runs.docking import Docking
 from dshloop.runs.hints import mend
 from dshloop.runs.stored import StoredSessions, unreadable, whole_of
 from dshloop.sessions.catalog import Entry, find, find_id
-from dshloop.sessions.log import SessionLog, require_writable
+from dshloop.sessions.log import require_writable
+from dshloop.sessions.session import Session
 from dshloop.transcripts.dsh import read_transcript
 
 
@@ -162,7 +163,7 @@ def bind(docking: Docking, sessions: StoredSessions, name: str, *, dry_run: bool
         sessions.close()
 
 
-def _bound(docking: Docking, log: SessionLog, dry_run: bool) -> Bound:
+def _bound(docking: Docking, log: Session, dry_run: bool) -> Bound:
     recorded = read_log({"meta": {"agentPreset": log.header.agent_preset}, "events": log.events})
     if recorded.binding is not None:
         return Bound(log.header.id, recorded.binding, True, False)

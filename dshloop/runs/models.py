@@ -22,6 +22,7 @@ class ModelAsked:
     model: str | None = None
     max_tokens: int | None = None
     effort: str | None = None
+    seed: int | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -31,6 +32,7 @@ class ModelAsked:
             "model": self.model,
             "maxTokens": self.max_tokens,
             "reasoningEffort": self.effort,
+            "seed": self.seed,
         }
         return {key: value for key, value in said.items() if value is not None}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dshloop.drivers.fake import FAKE_PROVIDER
 from dshloop.drivers.settings import SERVICE as ENGINES
 from dshloop.errors import AgentFactoryMissingError
+from dshloop.host.agent import ATTACHMENTS
 from dshloop.host.approval import SERVICE as APPROVAL
 from dshloop.host.host import Host
 from dshloop.host.presets import SERVICE as PRESETS
@@ -26,6 +27,7 @@ from dshloop.runs.memory import memory_place
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.profile_loops import ProfileLoops
 from dshloop.runs.stored import StoredSessions
+from dshloop.sessions.attachments import AttachmentStore
 
 if TYPE_CHECKING:
     from dshloop.drivers.script import Script
@@ -42,6 +44,7 @@ class Process(NamedTuple):
     dock: Dock
     presets: HostPresets
     loops: ProfileLoops
+    attachments: AttachmentStore
     notices: tuple[str, ...] = ()
 
     @property
@@ -95,6 +98,8 @@ async def start_process(
         from dshloop.runs.approving import PersonAsked
 
         host.provide(APPROVAL, PersonAsked.by(ask))
+    attachments = AttachmentStore(places.data / "attachments")
+    host.provide(ATTACHMENTS, attachments)
     host.provide(MEMORY, memory_place(places, sessions.clock, os.environ))
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))
     tree = Tree(host, rows.rows, find_plugin)
@@ -107,7 +112,7 @@ async def start_process(
         await tree.stop()
         raise
     notices = (*rows.notices, *_foreign(tree, rows.profile))
-    return Process(host, tree, dock, presets, loops, notices)
+    return Process(host, tree, dock, presets, loops, attachments, notices)
 
 
 def _dock(host: Host, tree: Tree) -> Dock:

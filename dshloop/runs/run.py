@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from dshloop.errors import DshloopError, ExitCode, exit_code_of_turn
+from dshloop.llm.messages import failure
 from dshloop.paths import Places
+from dshloop.runs.bounds import GRACE, MAX_TURNS, TIMEOUT, UNBOUNDED, Bounds, cause
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running
 from dshloop.runs.reply import failure_of, reason_of
@@ -34,9 +39,9 @@ class Happened(NamedTuple):
 class Ended(NamedTuple):
     """The run is over; the last record.
 
-    ``outcome`` is the reason kind of the last turn's end, ``failure`` its error, or what else than
-    a person aborted it; prompts that came after a turn that didn't complete were not sent;
-    ``notices`` tell of the profile's rows.
+    ``outcome`` is the reason kind of the last turn's end, or the bound that was met; ``failure`` is
+    its error, or what else than a person aborted it; prompts that came after a turn that didn't
+    complete were not sent; ``notices`` tell of the profile's rows.
     """
 
     id: str
@@ -60,13 +65,18 @@ Record = Opened | Happened | Ended
 
 
 def run_session(
-    places: Places, options: RunOptions, prompts: Iterable[str], clock: Clock
+    places: Places,
+    options: RunOptions,
+    prompts: Iterable[str],
+    clock: Clock,
+    bounds: Bounds = UNBOUNDED,
 ) -> Iterator[Record]:
     """Open a session and give it one prompt after the other; stop at the first failing turn.
 
     ``prompts`` is read as it is needed. An interrupt (Ctrl-C) aborts the turn, whose text is
-    kept, and ends the run; a second one ends at once, whatever still runs. Raises what opening
-    raises, before the first record.
+    kept, and ends the run; a second one ends at once, whatever still runs. What goes beyond the
+    ``bounds`` is aborted likewise, with the outcome ``max-turns`` or ``timeout``. Raises what
+    opening raises, before the first record.
     """
     with Running() as running:
         conversation = running.run(lambda: Conversation.open(places, options, clock))
@@ -76,7 +86,10 @@ def run_session(
                 raise KeyboardInterrupt
             yield _opened(conversation)
             for prompt in _each(prompts, conversation.id):
-                for event in _turn(running, conversation, prompt, tally):
+                if tally.turns == bounds.max_turns:
+                    tally.stop("max-turns", failure(bounds.of_turns, MAX_TURNS))
+                    break
+                for event in _turn(running, conversation, prompt, tally, bounds):
                     yield Happened(event)
                 if tally.outcome != "completed":
                     break
@@ -84,7 +97,10 @@ def run_session(
             _give_up(running, conversation)
             raise
         running.interrupted = max(running.interrupted, 1)  # no turn is left to be aborted
-        _close(running, conversation)
+        if conversation.idle:
+            _close(running, conversation)
+        else:  # a turn whose time is over doesn't end: whoever resumes the session closes it
+            conversation.abandon()
     yield Ended(conversation.id, tally.outcome, tally.turns, tally.failure, conversation.notices)
 
 
@@ -125,19 +141,46 @@ def _each(prompts: Iterable[str], session_id: str) -> Iterator[str]:
 
 
 def _turn(
-    running: Running, conversation: Conversation, prompt: str, tally: _Tally
+    running: Running, conversation: Conversation, prompt: str, tally: _Tally, bounds: Bounds
 ) -> Iterator[Event]:
     """Give the events of one prompt's turn, or of all turns that were still waiting."""
     # Ctrl-C is an exception only outside the loop, where events are written.
     running.run(_calling(conversation.say, prompt), conversation.cancel)
+    deadline = None if bounds.timeout is None else time.monotonic() + bounds.timeout
     while not conversation.idle:
-        running.run(conversation.wait, conversation.cancel)
+        in_time = _waited(running, conversation, deadline)
         for event in conversation.take():
             tally.see(event)
             yield event
+        if not in_time:
+            if tally.stopped:
+                return
+            tally.stop("timeout", failure(bounds.of_time, TIMEOUT))
+            deadline = time.monotonic() + GRACE
+            running.run(_calling(conversation.cancel, cause(bounds.of_time)), conversation.cancel)
+        elif tally.turns == bounds.max_turns and not (conversation.idle or tally.stopped):
+            tally.stop("max-turns", failure(bounds.of_turns, MAX_TURNS))
+            running.run(_calling(conversation.cancel, cause(bounds.of_turns)), conversation.cancel)
     running.run(_calling(lambda: None), conversation.cancel)  # a Ctrl-C of the very last moment
     if running.interrupted and tally.outcome == "completed":  # the turn was over already
         tally.outcome = "aborted"
+
+
+def _waited(running: Running, conversation: Conversation, deadline: float | None) -> bool:
+    """Wait for events; tell whether there were any, or an end, in time."""
+    if deadline is None:
+        running.run(conversation.wait, conversation.cancel)
+        return True
+    return running.run(partial(_wait, conversation, deadline), conversation.cancel)
+
+
+async def _wait(conversation: Conversation, deadline: float) -> bool:
+    try:
+        async with asyncio.timeout(max(deadline - time.monotonic(), 0)):
+            await conversation.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 def _calling(
@@ -156,11 +199,16 @@ class _Tally:
     outcome: str = "completed"
     turns: int = 0
     failure: Mapping[str, Any] | None = None
+    stopped: bool = False
 
     def see(self, event: Event) -> None:
-        if event["type"] == "turn/end":
+        if event["type"] == "turn/end" and not self.stopped:
             reason = reason_of(event)
             if reason["kind"] == "interrupted":  # a turn of an earlier life that was closed now
                 return
             self.turns += 1
             self.outcome, self.failure = reason["kind"], failure_of(reason)
+
+    def stop(self, outcome: str, failure: Mapping[str, Any]) -> None:
+        """Have the run end so, whatever becomes of the turn that runs."""
+        self.outcome, self.failure, self.stopped = outcome, failure, True

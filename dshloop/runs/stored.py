@@ -7,14 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from dshloop.errors import SessionExistsError, SessionReadOnlyError, SessionUnreadableError
+from dshloop.errors import (
+    SessionExistsError,
+    SessionIdError,
+    SessionReadOnlyError,
+    SessionUnreadableError,
+)
 from dshloop.files import shown
 from dshloop.loops.binding import without_bindings
 from dshloop.paths import Places
 from dshloop.sessions.catalog import Entry, entries, find, find_id
 from dshloop.sessions.log import SessionLog
-from dshloop.sessions.naming import uuid7
-from dshloop.sessions.session import Clock
+from dshloop.sessions.naming import encode_id, uuid7
+from dshloop.sessions.session import Clock, MemoryLog
 from dshloop.transcripts.vocabulary import V0, Event
 
 
@@ -55,6 +60,13 @@ def unreadable(entry: Entry, fault: SessionUnreadableError) -> SessionUnreadable
     )
 
 
+def require_id(session_id: str) -> None:
+    """Refuse what can't be the id of a session. Raises SESSION_ID_INVALID."""
+    if session_id == "last":
+        raise SessionIdError('no session can be called "last", which stands for the newest')
+    encode_id(session_id)
+
+
 @dataclass(slots=True)
 class StoredSessions:
     """Opens our logs for one command; ``command`` is what others see as the lock's owner."""
@@ -63,27 +75,20 @@ class StoredSessions:
     cwd: Path
     clock: Clock
     command: str
-    _opened: dict[str, SessionLog] = field(default_factory=dict)
+    _opened: dict[str, SessionLog | MemoryLog] = field(default_factory=dict)
 
     def create(self, session_id: str, *, cwd: str | None, agent_preset: str | None) -> SessionLog:
         """Begin a session. Raises SESSION_EXISTS when the id is taken, by dsh's sessions too."""
-        taken = find_id(self.places, session_id)
-        if taken is not None:
-            raise SessionExistsError(
-                f'session "{session_id}" already exists',
-                session=session_id,
-                file=shown(taken.path),
-            )
         return SessionLog.create(
             self.places.sessions,
-            session_id,
+            self._free(session_id),
             cwd=cwd,
             clock=self.clock,
             command=self.command,
             agent_preset=agent_preset,
         )
 
-    def inspect(self, name: str) -> SessionLog:
+    def inspect(self, name: str) -> SessionLog | MemoryLog:
         """Open a session by ``last``, id or beginning of an id, to look at it before `resume`.
 
         The log is locked from here on, so what was seen stays true. Raises what finding and
@@ -125,11 +130,65 @@ class StoredSessions:
         self._opened[log.header.id] = log
         return log
 
+    def fork(self, name: str, session_id: str | None) -> SessionLog:
+        """Begin a copy of a session, of ours or of dsh, whoever has it open; `resume` gives it.
+
+        Raises what finding it raises, FORK_POINT_NOT_FOUND, SESSION_UNREADABLE, SESSION_EXISTS.
+        """
+        from dshloop.sessions.fork import read_seed
+
+        entry = find(self.places, name, self.cwd)
+        new = uuid7(self.clock()) if session_id is None else self._free(session_id)
+        seed = read_seed(entry.path)
+        log = SessionLog.continuing(
+            self.places.sessions,
+            new,
+            seed.events,
+            cwd=seed.header.cwd or str(self.cwd),
+            clock=self.clock,
+            command=self.command,
+            agent_preset=seed.header.agent_preset,
+            parent_session=entry.id,
+            seeded=True,
+        )
+        self._opened[new] = log
+        return log
+
+    def view(self, name: str) -> MemoryLog:
+        """Read a session, of ours or of dsh, to go on with it in memory only.
+
+        Nobody has to let go of it. `resume` gives it. Raises as `inspect`.
+        """
+        from dshloop.sessions.to_v0 import v0_events
+        from dshloop.transcripts.dsh import read_transcript
+
+        entry = find(self.places, name, self.cwd)
+        read = read_transcript(entry.path)
+        if read.refusal is not None or read.header is None:
+            said = read.refusal.message if read.refusal else "it has no header"
+            fault = SessionUnreadableError(f"can't go on with {shown(entry.path)}: {said}")
+            raise unreadable(entry, fault)
+        events = [*read.events, *read.closers()]
+        whole = events if read.version == V0 else list(v0_events(events))
+        log = MemoryLog({**read.header.raw, "version": V0}, whole, self.clock)
+        self._opened[log.header.id] = log
+        return log
+
+    def _free(self, session_id: str) -> str:
+        """Give an id that a new session may have. Raises SESSION_EXISTS, SESSION_ID_INVALID."""
+        require_id(session_id)
+        taken = find_id(self.places, session_id)
+        if taken is None:
+            return session_id
+        raise SessionExistsError(
+            f'session "{session_id}" already exists', session=session_id, file=shown(taken.path)
+        )
+
     def list(self) -> Sequence[str]:
         """Give the ids of all sessions, ours and those of dsh."""
         return [entry.id for entry in entries(self.places)]
 
-    def resume(self, session_id: str) -> SessionLog:
+    def resume(self, session_id: str) -> SessionLog | MemoryLog:
         """Give the log that `inspect` opened, or open it."""
         if session_id not in self._opened:
             self.inspect(session_id)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.errors import ForkPointError, SessionUnreadableError, UsageError
 from dshloop.files import shown, writing
@@ -58,6 +58,22 @@ class _Cut:
     events: int
     turns: int
     total: int
+
+
+class Seed(NamedTuple):
+    """What a fork begins with: the other session's header and its events as v0 has them."""
+
+    header: Header
+    events: list[Event]
+
+
+def read_seed(source: Path, at: str | None = None) -> Seed:
+    """Read the events of ``source`` up to the end of a turn; ``at`` and errors as `fork_log`."""
+    with open_scan(source) as scan:
+        header = _require_header(source, scan)
+        cut = _find_cut(scan, at)
+    with _seed(source, cut) as seed:
+        return Seed(header, list(seed))
 
 
 def fork_log(

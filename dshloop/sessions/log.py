@@ -21,7 +21,7 @@ from dshloop.errors import (
 from dshloop.files import shown, writing
 from dshloop.locks import hold
 from dshloop.paths import private_folder
-from dshloop.sessions.events import encode_line, new_header
+from dshloop.sessions.events import encode_line, lenient_line, new_header
 from dshloop.sessions.naming import LOCK_NAME, LOG_NAME, log_path
 from dshloop.sessions.session import Clock, EventList
 from dshloop.sessions.writing import keep_cut_lines, publish, write_all
@@ -95,23 +95,27 @@ class SessionLog(EventList):
         command: str,
         agent_preset: str | None = None,
         parent_session: str | None = None,
+        seeded: bool = False,
     ) -> SessionLog:
         """Begin a session that goes on behind events of another one; raises as `create`.
 
-        A turn that they leave open is closed. The file comes with the first new event.
+        A turn that they leave open is closed. The file comes with the first new event. With
+        ``seeded`` the header says how many events are the other one's.
         """
         from dshloop.transcripts.closers import closers_of
 
         log = cls.create(
             root, session_id, cwd=cwd, clock=clock, command=command, agent_preset=agent_preset
         )
+        closing = closers_of(events, V0)
         if parent_session is not None:
             header = {**log.header.raw, "parentSession": parent_session}
+            if seeded:
+                header["seedLength"] = len(events) + len(closing)
             log.header, log._pending = read_header(header), encode_line(header)
-        closing = closers_of(events, V0)
         log.events = [*events, *closing]
         log.resumed, log.stored = bool(events), len(events)
-        log._pending += b"".join(map(encode_line, log.events))
+        log._pending += b"".join(map(lenient_line, log.events))
         return log
 
     @classmethod

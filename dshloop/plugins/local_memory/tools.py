@@ -62,7 +62,7 @@ def recall_tool(lane: StoreLane, project: Project) -> Tool:
         hits = await lane.ask(lambda store: store.recall(given["query"], where, limit=limit))
         return "\n".join(map(_line, hits)) or "[nothing is remembered of that]"
 
-    return Tool(RECALL, _RECALL, body, _RECALL_SCHEMA)
+    return Tool(RECALL, _RECALL, body, _RECALL_SCHEMA, reads=True)
 
 
 def remember_tool(lane: StoreLane, project: Project) -> Tool:

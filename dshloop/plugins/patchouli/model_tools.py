@@ -84,7 +84,7 @@ def retrieve_tool(memory: MemoryService) -> DshTool:
         return answered(await memory.retrieve(request, signal=execution.signal))
 
     description = "Retrieve stored data related to the supplied query."
-    return DshTool(RETRIEVE, description, body, RETRIEVE_SCHEMA)
+    return DshTool(RETRIEVE, description, body, RETRIEVE_SCHEMA, reads=True)
 
 
 def update_tool(memory: MemoryService) -> DshTool:

@@ -26,9 +26,9 @@ _PACKAGE = "dshloop.plugins.workspace_tools"
 
 def tools(keys: Keys) -> Iterator[Tool]:
     """Make the tools."""
-    yield _tool(offered.READ, _beside_the_loop("reading", "read"))
-    yield _tool(offered.LIST, _beside_the_loop("listing", "list_folder"))
-    yield _tool(offered.SEARCH, _search)
+    yield _tool(offered.READ, _beside_the_loop("reading", "read"), reads=True)
+    yield _tool(offered.LIST, _beside_the_loop("listing", "list_folder"), reads=True)
+    yield _tool(offered.SEARCH, _search, reads=True)
     yield _tool(offered.EDIT, _beside_the_loop("editing", "edit"), exclusive=True)
 
     async def shell(execution: Execution) -> str:
@@ -43,8 +43,8 @@ def tools(keys: Keys) -> Iterator[Tool]:
     yield _tool(offered.SHELL, shell, exclusive=True)
 
 
-def _tool(shown: Offered, body: Any, *, exclusive: bool = False) -> Tool:
-    return Tool(shown.name, shown.description, body, shown.parameters, exclusive)
+def _tool(shown: Offered, body: Any, *, exclusive: bool = False, reads: bool = False) -> Tool:
+    return Tool(shown.name, shown.description, body, shown.parameters, exclusive, reads=reads)
 
 
 def _beside_the_loop(module: str, function: str) -> Callable[[Execution], Any]:

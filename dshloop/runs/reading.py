@@ -1,0 +1,48 @@
+"""Runs that change nothing: which tools are left, which rows, and who can't be held to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dshloop.host.agent import Agent
+from dshloop.host.rows import HostRow
+from dshloop.host.tools import Execution
+from dshloop.plugins.built_in import MEMORY, RECORDERS
+from dshloop.runs.profile import ProfileRows
+
+_WRITERS = (*RECORDERS, "dsh-patchouli")
+_REASON = "the run is read-only: --read-only allows only {names}"
+
+
+def read_only_rows(rows: ProfileRows) -> ProfileRows:
+    """Leave out what records, and have our memory only recalled; says which rows that are."""
+    left_out = [row.name for row in rows.rows if row.off is None and _writes(row)]
+    kept = tuple(_reading(row) for row in rows.rows if row.name not in left_out)
+    told = "nothing is changed: tools that change something are off, memory is only read"
+    more = [f"left out of a read-only run: {', '.join(left_out)}"] if left_out else []
+    return replace(rows, rows=kept, notices=(*rows.notices, f"read-only: {told}", *more))
+
+
+def _writes(row: HostRow) -> bool:
+    return row.name.startswith(_WRITERS)
+
+
+def _reading(row: HostRow) -> HostRow:
+    if row.name != MEMORY.name or row.off is not None:
+        return row
+    config = row.config if isinstance(row.config, Mapping) else {}
+    return replace(row, config={**config, "record": False})
+
+
+def hold_to_reading(agent: Agent) -> None:
+    """Hide and refuse all tools but those that say they change nothing, and record the mode."""
+    known = [tool.name for tool in agent.tools.offered if tool.reads]
+    agent.tools.restrict(allow=known)
+    reason = _REASON.format(names=", ".join(known) or "no tool")
+
+    def guard(execution: Execution) -> str | None:
+        return None if execution.tool is not None and execution.tool.reads else reason
+
+    agent.tools.guard(guard)
+    agent.session.append("sandbox/mode", {"mode": "read-only"}, later=True)
