@@ -22,4 +22,4 @@ def test_another_name_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(StoreUnknownError) as raised:
         open_store("postgres", database=tmp_path / "memory.db")
     assert raised.value.exit_code == 3
-    assert raised.value.hint == "Stores: embedded, patchouli."
+    assert raised.value.hint == "Stores: embedded, agentmemory, patchouli."

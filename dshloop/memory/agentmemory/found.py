@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dshloop.memory.entries import Entry, Memory, Observation, Session
+from dshloop.memory.entries import TITLE_UNITS, Entry, Memory, Observation, Session, title_of
 from dshloop.memory.interchange import fields
 from dshloop.memory.interchange.agentmemory_shape import memory_of, observation_of, session_of
 from dshloop.memory.interchange.fields import RowError
@@ -25,7 +25,8 @@ def memory_in(row: Row, now: float) -> Memory | None:
         return None
     supersedes = fields.texts(row, "supersedes")
     previous = fields.some_text(row, "parentId") or next(iter(supersedes), None)
-    return made._replace(id=fields.text(row, "id"), previous=previous)
+    title = title_of(made.content) if _is_beginning(made) else made.title
+    return made._replace(id=fields.text(row, "id"), previous=previous, title=title)
 
 
 def session_in(row: Row, now: float) -> Session | None:
@@ -91,6 +92,13 @@ def each_once(entries: Iterable[Entry]) -> Iterator[Entry]:
 def is_named(id_: str, named: str) -> bool:
     """Whether a name is an id's beginning, with or without ``mem_`` or ``obs_``."""
     return any(id_.startswith(prefix + named) for prefix in ("", "mem_", "obs_"))
+
+
+def _is_beginning(memory: Memory) -> bool:
+    """Whether a title is the content's first 80 UTF-16 units, line ends and all (agentmemory 6)."""
+    head = memory.content[: len(memory.title)]
+    long = len(memory.title) + sum(one > "\uffff" for one in memory.title) >= TITLE_UNITS - 1
+    return memory.title == head and (long or head == memory.content)
 
 
 def _is_seen(entry: Entry, filters: Filters, now: float) -> bool:

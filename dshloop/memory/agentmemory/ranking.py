@@ -16,7 +16,8 @@ FLOOR = 0.3
 """The score below which a hit isn't shown."""
 
 _BY_WORDS = 0.9
-"""The part of the score that words make; the rest is how the daemon ranked it."""
+_BY_RANK = 0.09
+"""The parts of the score that words make, and how the daemon ranked the entry."""
 _BY_BEGINNING = 0.6  # what a word counts that is only the beginning of another one
 _SHORTEST_BEGINNING = 4
 _BY_MEANING = 0.5  # the best that an entry can get which has none of the words
@@ -33,10 +34,10 @@ def hit_of(entry: Entry, asked: Sequence[Word], share: float, *, by_meaning: boo
     there = {word.shown: weight for word in asked if (weight := _weight(word, forms))}
     size = sum(word.size for word in asked) or 1.0
     covered = sum(word.size * there.get(word.shown, 0.0) for word in asked) / size
-    parts = {"words": _BY_WORDS * covered, "daemon": (1 - _BY_WORDS) * share}
+    parts = {"words": _BY_WORDS * covered, "daemon": _BY_RANK * share}
     if not there:
         parts = {"vector": _BY_MEANING * share} if by_meaning else {}
-    return Hit(entry, min(1.0, sum(parts.values())), _why(asked, there, fields, parts))
+    return Hit(entry, sum(parts.values()), _why(asked, there, fields, parts))
 
 
 def _why(

@@ -6,6 +6,7 @@ titles, sources, exact times (agentmemory 3.7).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,12 +17,13 @@ from dshloop.memory.entries import Memory, NewMemory, NewObservation, Observatio
 from dshloop.memory.interchange.agentmemory_export import VERSION
 from dshloop.memory.interchange.agentmemory_shape import (
     LESSON,
+    NARRATIVE_UNITS,
     OURS,
     memory_row,
     observation_row,
     session_row,
 )
-from dshloop.memory.observing import FAILURE, PROMPT, SUBTITLE_UNITS
+from dshloop.memory.observing import FAILURE, PROMPT, SUBTITLE_UNITS, cut
 from dshloop.memory.store import Document, Record
 from dshloop.times import iso_time
 
@@ -51,21 +53,27 @@ def completed(memory: Memory, new: NewMemory) -> Memory:
     return memory._replace(
         title=new.title or memory.title,
         session=new.session or memory.session,
-        strength=memory.strength if new.strength is None else new.strength,
+        strength=memory.strength if new.strength is None else float(new.strength),
         source=new.source if told else memory.source,
     )
 
 
-def observing(new: NewObservation, now: float) -> Call[Noted]:
+def observing(new: NewObservation, now: float, mark: str = "") -> Call[Noted]:
     """Give the call that keeps an observation.
 
     0.9.29 reads texts of three hooks only (agentmemory 5); what others say is sent as the result of
-    a tool that is called like the hook.
+    a tool that is called like the hook. A ``mark`` makes it one that is no repeat.
     """
-    hook, data = _hook_data(new)
+    hook, data = _hook_data(new, whole=bool(mark))
     at = iso_time(now if new.at is None else new.at)
     folder = new.cwd or _NO_FOLDER
-    return calls.observe(hook, new.session, new.project, folder, at, data, agent=new.agent)
+    marked = {"mark": mark, **data} if mark else data
+    return calls.observe(hook, new.session, new.project, folder, at, marked, agent=new.agent)
+
+
+def is_repeat(seen: Observation, new: NewObservation) -> bool:
+    """Whether an observation that the daemon has says what a new one says."""
+    return seen.title == new.title and seen.content == cut(new.content, NARRATIVE_UNITS)
 
 
 def importing(records: Iterable[Record]) -> Call[Row]:
@@ -120,24 +128,35 @@ def _place(export: dict[str, Any], record: Record) -> None:
         export["lessons"].append(row)
 
 
-def _hook_data(new: NewObservation) -> tuple[str, dict[str, Any]]:
+def _hook_data(new: NewObservation, *, whole: bool) -> tuple[str, dict[str, Any]]:
+    """Give the hook and its data; ``whole``: without an input, so that all data tell it apart."""
     if new.hook == PROMPT:
-        return PROMPT, {"prompt": new.content, "tool_input": new.content}
+        return PROMPT, {"prompt": new.content, **({} if whole else {"tool_input": new.content})}
     hook = new.hook if new.hook in _RESULTS else _RESULTS[0]
-    given, output = _parted(new)
+    given, output = (None, new.content) if whole else _parted(new)
     data: dict[str, Any] = {"tool_name": new.title or new.hook}
-    if given:
-        data["tool_input"] = given
-    return hook, {**data, "tool_output": output}
+    return hook, {**data, **({} if given is None else {"tool_input": given}), "tool_output": output}
 
 
-def _parted(new: NewObservation) -> tuple[str, str]:
-    """Part a tool's input from its output, which a content holds joined; a long input, of which
-    only the beginning is known, stays with the output."""
+def _parted(new: NewObservation) -> tuple[Any, str]:
+    """Part a tool's input from its output, which a content holds joined (observing.content_of).
+
+    An input that is JSON goes as what it says: the daemon finds files in objects only (agentmemory
+    13, D7). A long text, of which only the beginning is known, stays with the output.
+    """
+    text = new.content
+    if new.subtitle and text[:1] in ("{", "["):
+        try:
+            value, end = json.JSONDecoder().raw_decode(text)
+        except (ValueError, RecursionError):
+            value, end = None, -1
+        if end == len(text) or text.startswith(_JOINT, max(end, 0)):
+            return value, text[end + len(_JOINT) :]
     given = new.subtitle
-    if not given or len(given) >= SUBTITLE_UNITS:
-        return "", new.content
-    if new.content == given:
-        return given, ""
-    head, joint, output = new.content.partition(given + _JOINT)
-    return (given, output) if joint and not head else ("", new.content)
+    if (
+        not given
+        or len(given) >= SUBTITLE_UNITS
+        or not f"{text}{_JOINT}".startswith(given + _JOINT)
+    ):
+        return None, text
+    return given, text[len(given) + len(_JOINT) :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -105,7 +106,9 @@ class AgentmemoryStore(AgentmemoryReader):
         wanted = _changed(old, change.checked())
         if wanted == old:
             return Remembered(old, redacted=redacted)
-        kept = self.daemon.ask(calls.evolve(old.id, wanted.content, title=wanted.title))
+        said = (wanted.content, wanted.title) != (old.content, old.title)
+        title = wanted.title if said else f"{wanted.title}…"  # no change in these makes no version
+        kept = self.daemon.ask(calls.evolve(old.id, wanted.content, title=title))
         version = self._made(sending.new_version(kept.memory))
         memory = self._imported(
             version._replace(
@@ -131,15 +134,25 @@ class AgentmemoryStore(AgentmemoryReader):
     # --- observations and sessions -------------------------------------------------------------
 
     def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
-        """Keep an observation as far as the daemon does: it cuts texts at 400 characters."""
+        """Keep an observation as far as the daemon does: it cuts texts at 400 characters.
+
+        What it takes for a repeat because only the beginning is the same, or another output came of
+        the same input, is sent again with a mark (agentmemory 13, D4)."""
         self._writing()
         new, redacted = (new, new.redacted) if allow_secrets else clean_observation(new)
-        noted = self.daemon.ask(sending.observing(new, self.daemon.clock()))
-        session = self.daemon.session(new.session)
-        rows = [] if session is None else list(self.daemon.observations(session))
-        told = [one for one in rows if one.id == noted.id] if noted.id else _alike(rows, new)
+        mark = "" if new.key else _new_mark()
+        noted = self.daemon.ask(sending.observing(new, self.daemon.clock(), mark))
+        rows = self._observed_in(new.session)
+        if noted.id is None and not any(sending.is_repeat(one, new) for one in rows):
+            noted = self.daemon.ask(sending.observing(new, self.daemon.clock(), _new_mark()))
+            rows = self._observed_in(new.session)
+        told = [one for one in rows if _is_told(one, noted.id, new)]
         observation = told[-1] if told else _as_sent(new, noted.id or "", self.daemon.clock())
         return Observed(observation, noted.duplicate, redacted)
+
+    def _observed_in(self, id_: str) -> list[Observation]:
+        session = self.daemon.session(id_)
+        return [] if session is None else [*self.daemon.observations(session)]
 
     def start_session(self, new: NewSession) -> Session:
         """Begin a session, or make a known one active again with what it has: the daemon would
@@ -277,13 +290,17 @@ def _changed(old: Memory, change: Edit) -> Memory:
         type=change.type or old.type,
         concepts=old.concepts if change.concepts is None else tuple(change.concepts),
         files=old.files if change.files is None else tuple(change.files),
-        strength=old.strength if change.strength is None else change.strength,
+        strength=old.strength if change.strength is None else float(change.strength),
     )
 
 
-def _alike(rows: Sequence[Observation], new: NewObservation) -> list[Observation]:
-    """Find what a repeat repeats: the last of the same title, the daemon doesn't say which."""
-    return [one for one in rows if one.title == new.title] or list(rows)
+def _is_told(seen: Observation, id_: str | None, new: NewObservation) -> bool:
+    """Whether this is the observation that was made, or the one of which it is a repeat."""
+    return sending.is_repeat(seen, new) if id_ is None else seen.id == id_
+
+
+def _new_mark() -> str:
+    return os.urandom(6).hex()
 
 
 def _as_sent(new: NewObservation, id_: str, now: float) -> Observation:

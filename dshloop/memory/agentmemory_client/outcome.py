@@ -23,6 +23,7 @@ from dshloop.errors import (
     PeerTimeoutError,
 )
 from dshloop.http.peer import Peer
+from dshloop.http.wire import clean
 from dshloop.memory.agentmemory_client.calls import Call
 
 BASE = "/agentmemory"
@@ -35,7 +36,6 @@ MOST_BYTES = 15 * 1024 * 1024
 _DEEPEST = 100  # a body nested deeper than 127 counts as absent (agentmemory 1)
 _SURE_TO_FIT = MOST_BYTES // 12  # characters: each is at most 12 bytes of escapes
 _STOPPED = ("Invocation stopped", "Function api::")
-_SAID = 300
 
 
 # --- before ------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def may_pass(error: BaseException) -> bool:
 def _refusal(
     peer: Peer, call: Call[Any], status: int, body: bytes, value: Any
 ) -> DshloopError:  # fmt: skip
-    said = _said(value)
+    said = _said(peer, value)
     about = _about(peer, call, status) | {"said": said}
     where, words = f"agentmemory at {peer.shown}", f": {said}" if said else ""
     if status == 401:
@@ -183,7 +183,7 @@ def _refusal(
 def _unsuccessful(
     peer: Peer, call: Call[Any], status: int, value: Mapping[str, Any]
 ) -> DshloopError:
-    said = _said(value)
+    said = _said(peer, value)
     about = _about(peer, call, status) | {"said": said}
     if value.get("oversized") is True:
         return AgentmemoryTooLargeError(
@@ -210,12 +210,9 @@ def _json(body: bytes) -> Any:
         return _NONE
 
 
-def _said(value: Any) -> str:
+def _said(peer: Peer, value: Any) -> str:
     """Give the daemon's words as a short line without secrets."""
-    from dshloop.redact import redact_text
-    from dshloop.terminal import one_line
-
     if not isinstance(value, Mapping):
         return ""
     told = next((value[key] for key in ("error", "reason", "message") if value.get(key)), "")
-    return one_line(redact_text(told if isinstance(told, str) else json.dumps(told)), _SAID)
+    return clean(peer, told if isinstance(told, str) else json.dumps(told))
