@@ -19,7 +19,9 @@ class Repeats:
     """The inputs of one session, and what came of each."""
 
     def __init__(self) -> None:
-        self._seen: dict[bytes, dict[bytes, int]] = {}
+        self._numbers: dict[bytes, int] = {}  # by name, input and what came of it
+        self._taken: set[bytes] = set()  # what the daemon has seen
+        self._next: dict[bytes, int] = {}
 
     def told(self, name: str, text: str, outcome: str) -> str:
         """Give an input as it is to be sent.
@@ -27,15 +29,33 @@ class Repeats:
         Exact the first time and whenever the same came of it, which the daemon may fold; with a
         number of its own, among what the daemon compares, when something else came of it.
         """
-        key = _digest(f"{name}\0{_head(text, COMPARED)}")
-        outcomes = self._seen.setdefault(key, {})
-        if len(self._seen) > _MOST:
-            del self._seen[next(iter(self._seen))]
-        number = outcomes.setdefault(_digest(f"{text}\0{outcome}"), len(outcomes))
-        if not number:
-            return text
-        head = _head(text, _PLACE)
-        return f"{head} #{number + 1}{text[len(head) :]}"
+        whole = _digest(f"{name}\0{text}\0{outcome}")
+        if whole not in self._numbers:
+            self._numbers[whole] = self._free(name, text)
+        return _numbered(text, self._numbers[whole])
+
+    def _free(self, name: str, text: str) -> int:
+        if len(self._taken) > _MOST:  # minutes ago: the daemon has forgotten them too
+            for each in (self._numbers, self._taken, self._next):
+                each.clear()
+        seen = _seen(name, text)
+        number = self._next.get(seen, 1)
+        while (other := _seen(name, _numbered(text, number))) in self._taken:
+            number += 1
+        self._taken.add(other)
+        self._next[seen] = number + 1
+        return number
+
+
+def _numbered(text: str, number: int) -> str:
+    if number == 1:
+        return text
+    head = _head(text, _PLACE)
+    return f"{head} #{number}{text[len(head) :]}"
+
+
+def _seen(name: str, text: str) -> bytes:
+    return _digest(f"{name}\0{_head(text, COMPARED)}")
 
 
 def _head(text: str, units: int) -> str:
