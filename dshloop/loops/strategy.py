@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dshloop.loops.fields import Fields
+from dshloop.loops.teaming import MOST_AGENTS, MOST_DEPTH, TeamLimits
 
 KEYS = (
     "label",
@@ -20,6 +21,7 @@ KEYS = (
     "presets",
     "hooks",
     "budget",
+    "team",
 )
 _TARGET = "an import path MODULE:OBJECT"
 
@@ -49,7 +51,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A strategy loop without code. ``allow`` None hides no tool; ``hooks`` are event, target."""
+    """A strategy loop without code. ``allow`` None hides no tool; ``hooks`` are event, target.
+
+    With a ``team`` its agents may start teams.
+    """
 
     id: str
     label: str | None = None
@@ -64,6 +69,7 @@ class Strategy:
     presets: tuple[str, ...] = ()
     hooks: tuple[tuple[str, str], ...] = ()
     budget: Budget = Budget()
+    team: TeamLimits | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Give what it does, as `loop show --json` prints it."""
@@ -77,6 +83,7 @@ class Strategy:
             "presets": list(self.presets),
             "hooks": [{"event": event, "target": target} for event, target in self.hooks],
             "budget": self.budget.as_json(),
+            "team": self.team and self.team.as_json(),
         }
         return {key: value for key, value in found.items() if value}
 
@@ -99,6 +106,7 @@ def read_strategy(loop_id: str, fields: Fields) -> Strategy:
         presets=fields.texts("presets") or (),
         hooks=_hooks(fields),
         budget=_budget(fields),
+        team=_team(fields),
     )
 
 
@@ -167,3 +175,27 @@ def _budget(fields: Fields) -> Budget:
     if seconds == 0:
         budget.refuse(f"{budget.at('seconds')} must be more than 0", "seconds")
     return Budget(budget.whole("steps"), budget.whole("tokens"), seconds)
+
+
+def _team(fields: Fields) -> TeamLimits | None:
+    """Read ``true``, or a mapping of limits."""
+    given = fields.value.get("team", False)
+    if isinstance(given, bool):
+        return TeamLimits() if given else None
+    team = fields.inner("team")
+    assert team is not None
+    team.only(("agents", "depth"))
+    usual = TeamLimits()
+    return TeamLimits(
+        _capped(team, "agents", MOST_AGENTS) or usual.agents,
+        _capped(team, "depth", MOST_DEPTH) or usual.depth,
+    )
+
+
+def _capped(fields: Fields, key: str, most: int) -> int | None:
+    found: int | None = fields.get(
+        key,
+        lambda value: type(value) is int and 1 <= value <= most,
+        f"a whole number from 1 to {most}",
+    )
+    return found

@@ -13,6 +13,7 @@ from dshloop.loops.harness import PresetMounts
 from dshloop.loops.importing import load_object
 from dshloop.loops.registry import Loop
 from dshloop.loops.strategy import Budget, Strategy
+from dshloop.loops.teaming import offer_team
 from dshloop.loops.wrapping import strategy_loop
 from dshloop.transcripts.vocabulary import Event
 
@@ -38,6 +39,8 @@ def strategy_as_loop(strategy: Strategy, presets: PresetMounts | None = None) ->
             agent.hooks.on(event, listener)
         if strategy.effort is not None:
             agent.hooks.on(_REQUEST, _with_effort(strategy.effort), prepend=True)
+        if strategy.team is not None:
+            offer_team(agent, strategy.team)
         if strategy.budget != Budget():
             Spending(agent, strategy.budget).watch()
 
