@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dshloop.drivers.fake import LOCAL_PROVIDERS
 from dshloop.runs.conversation import Conversation
 from dshloop.terminal import one_line
 from dshloop.transcripts.vocabulary import Event
@@ -88,6 +89,8 @@ def status_of(conversation: Conversation, spent: Spent) -> Status:
     context = agent.latest.get("request/context", {})
     preset = conversation.process.presets.composed(agent)
     pin, pinned_by = pin_of(conversation)
+    if (agent.options.provider or context.get("provider")) in LOCAL_PROVIDERS:
+        pin = {}  # those drivers go before any pin
     provider = pin.get("provider") or agent.options.provider or context.get("provider")
     model = pin.get("model") or agent.options.model or context.get("model")
     window = context.get("contextWindow") if context.get("model") == model else None

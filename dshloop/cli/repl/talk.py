@@ -1,42 +1,51 @@
-"""Read a line, stream the answer, until the person leaves."""
+"""Read a line, do what it says, stream the answer, until the person leaves."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from pathlib import Path
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.history import FileHistory
 from prompt_toolkit.output import create_output
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.repl.commands import action_of, help_text, said
-from dshloop.environment import Environment
-from dshloop.errors import DshloopError
-from dshloop.files import writing
-from dshloop.host.abort import USER, AbortSignal
-from dshloop.paths import private_folder
+from dshloop.cli.repl.commands import meaning_of, near_to
+from dshloop.cli.repl.lines import Cleared, Lines
+from dshloop.cli.repl.offers import Offering
+from dshloop.cli.repl.past import history_of
+from dshloop.cli.repl.screen import Screen
+from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError
+from dshloop.host.abort import DISPOSED, USER, Cause
+from dshloop.llm.messages import Message
+from dshloop.runs.branching import reopening
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running, interrupts
-from dshloop.runs.reply import Reply, failure_of, failure_text, reason_of
-from dshloop.terminal import visible
-from dshloop.transcripts.vocabulary import Event
+from dshloop.runs.reply import reason_of
+from dshloop.runs.status import Spent, status_of
+from dshloop.runs.telling import Narrator
+from dshloop.runs.terminating import terminations
+from dshloop.sessions.catalog import find_id
+from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-PROMPT = "> "
+    from dshloop.transcripts.vocabulary import Event
+
+_TWICE = 1.0  # seconds within which a second Ctrl-C leaves
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How a conversation was left: the session and how many turns it had this time."""
+    """How a conversation was left: its session, how many turns it had this time, and by what."""
 
     id: str
     turns: int
+    exit_code: ExitCode = ExitCode.DONE
 
 
 def converse(
@@ -51,102 +60,201 @@ def converse(
     Raises what opening the session raises, before the first prompt is shown.
     """
     with Running() as running:
-        return running.run(lambda: _converse(invoked, options, keys, screen))
+        return running.run(lambda: Talk(invoked, options, keys, screen).hold())
 
 
-async def _converse(
-    invoked: Invocation, options: RunOptions, keys: Input | None, screen: Output | None
-) -> Left:
-    history = _history(invoked.places.data)
-    conversation = await Conversation.open(invoked.places, options, invoked.env.clock)
-    try:
-        screen = screen or create_output(stdout=invoked.env.stdout)
-        lines: PromptSession[str] = PromptSession(history=history, input=keys, output=screen)
-        talk = _Talk(conversation, invoked.env)
-        talk.greet()
-        await talk.run(lines)
-        return Left(conversation.id, talk.turns)
-    finally:
-        conversation.cancel()
-        await conversation.close()
+class Talk:
+    """One conversation on a terminal; commands work on it.
 
+    ``options`` are those that its session was opened with, ``spent`` counts the session's tokens.
+    """
 
-def _history(data: Path) -> FileHistory:
-    path = data / "history"
-    with writing(path):
-        private_folder(data)
-        path.touch(mode=0o600)
-    return FileHistory(str(path))
+    def __init__(
+        self, invoked: Invocation, options: RunOptions, keys: Input | None, screen: Output | None
+    ) -> None:
+        self.env, self.places = invoked.env, invoked.places
+        self.options = replace(options, ask=self.ask)
+        self.spent = Spent()
+        color = invoked.env.color and not invoked.no_color
+        self.screen = Screen(invoked.env, color=color)
+        self.conversation: Conversation
+        self._lines = Lines(
+            history_of(self.places, options.cwd),
+            Offering(self),
+            self._toolbar,
+            self.screen.unfold,
+            keys=keys,
+            screen=screen or create_output(stdout=invoked.env.stdout),
+            color=color,
+        )
+        self._turns = 0
+        self._left: ExitCode | None = None
+        self._interrupted_at = float("-inf")
+        self._stop: Callable[[Cause], object] | None = None
+        self._told: set[str] = set()
 
+    async def hold(self) -> Left:
+        """Open the session, read and answer, close it."""
+        self.conversation = await self._open(self.options)
+        try:
+            with terminations(asyncio.get_running_loop(), self._terminate):
+                self._greet()
+                await self._read_and_answer()
+        finally:
+            self.conversation.cancel()
+            await self.conversation.close()
+        return Left(self.conversation.id, self._turns, self._left or ExitCode.DONE)
 
-@dataclass(slots=True)
-class _Talk:
-    conversation: Conversation
-    env: Environment
-    turns: int = 0
+    # --- what commands do ----------------------------------------------------------------------
 
-    def greet(self) -> None:
-        bound = self.conversation.binding
-        session = "resumed session" if self.conversation.agent.session.resumed else "session"
-        for notice in self.conversation.notices:
-            self._write(f"{notice}\n")
-        self._write(f"{session} {self.conversation.id} · {bound.loop} on {bound.driver} · /help\n")
+    def leave(self, code: ExitCode = ExitCode.DONE) -> None:
+        """Have the conversation end as soon as what is being done is over."""
+        self._left = code
 
-    async def run(self, lines: PromptSession[str]) -> None:
-        """Read and answer until /exit or Ctrl-D; Ctrl-C clears the line."""
-        while True:
+    async def reopen(self, options: RunOptions) -> None:
+        """Go on with another session, or with this one on something else.
+
+        Raises what opening raises; the conversation then goes on as it was.
+        """
+        before = reopening(self.places, self.options, self.conversation)
+        await self.conversation.close()
+        try:
+            self.conversation = await self._open(options)
+        except DshloopError:
+            self.conversation = await self._open(before)
+            raise
+        if options.rebind:
+            self.conversation.agent.session.keep()
+        self.options = replace(options, rebind=False)
+        self._tell_warnings()
+
+    async def answer(self, said: str | Message) -> None:
+        """Say something and show what comes of it."""
+        narrator = Narrator()
+        self.screen.begin_turn()
+        with self.stopping(self.conversation.cancel), self._lines.typeahead.unechoed():
+            async with self.screen.working():
+                if isinstance(said, str):
+                    self.conversation.say(said)
+                else:
+                    self.conversation.agent.followup(said)
+                async for event in self.conversation.events():
+                    for told in narrator.tell(event):
+                        self.screen.tell(told)
+                    self._count(event)
+        self._tell_warnings()
+
+    @contextmanager
+    def stopping(self, stop: Callable[[Cause], object]) -> Iterator[None]:
+        """Have Ctrl-C, and whatever ends the process, stop what the block does."""
+        self._stop = stop
+        try:
+            with interrupts(asyncio.get_running_loop(), self._interrupt):
+                yield
+        finally:
+            self._stop = None
+
+    def tell_status(self) -> None:
+        """Say what answers from now on."""
+        self.screen.notice(status_of(self.conversation, self.spent).line())
+
+    def require_stored(self) -> None:
+        """Raise SESSION_NOT_FOUND as long as nothing was said."""
+        if find_id(self.places, self.conversation.id) is None:
+            raise SessionNotFoundError("nothing was said yet", hint="Say something first.")
+
+    async def ask(self, question: str) -> bool:
+        """Ask whether a call is allowed; Ctrl-C stops the turn that asks."""
+        with self.screen.held():
             try:
-                line = await lines.prompt_async(PROMPT)
+                return await self._lines.ask(question)
             except KeyboardInterrupt:
+                self._interrupt()
+            except EOFError:
+                pass
+            return False
+
+    # --- the conversation ----------------------------------------------------------------------
+
+    async def _open(self, options: RunOptions) -> Conversation:
+        conversation = await Conversation.open(self.places, options, self.env.clock)
+        self.spent = Spent()
+        self.spent.see(conversation.agent.session.events)
+        return conversation
+
+    async def _read_and_answer(self) -> None:
+        while not self._leaving():
+            try:
+                line = await self._lines.read()
+            except Cleared as cleared:
+                self._cleared(cleared)
                 continue
             except EOFError:
                 return
-            match action_of(line):
-                case "leave":
-                    return
-                case "help":
-                    self._write(help_text())
-                case "compact":
-                    await self._compact()
-                case "unknown":
-                    self._write(f"there is no command {line.strip()}; /help lists them\n")
-                case "say":
-                    await self._answer(said(line))
+            except OSError:
+                if not self._leaving():
+                    raise
+                return  # the terminal is gone
+            await self._do(line)
 
-    async def _compact(self) -> None:
-        signal = AbortSignal()
+    def _leaving(self) -> bool:
+        return self._left is not None
+
+    async def _do(self, line: str) -> None:
+        meant = meaning_of(line)
+        if meant is None:
+            return
         try:
-            with interrupts(asyncio.get_running_loop(), lambda: signal.abort(USER)):
-                self._write(f"[{await self.conversation.compact(signal)}]\n")
+            if meant.said is not None:
+                await self.answer(meant.said)
+            elif meant.command is not None:
+                await meant.command.run(self, meant.words)
+            else:
+                name = one_line(meant.unknown or "")
+                self.screen.line(f"there is no command {name}{near_to(name)}")
         except DshloopError as error:
-            self._write(f"error: {error.message} ({error.code})\n")
+            self.screen.failure(f"{error.message} ({error.code})", error.hint)
 
-    async def _answer(self, prompt: str) -> None:
-        reply = Reply()
-        with interrupts(asyncio.get_running_loop(), self.conversation.cancel):
-            try:
-                self.conversation.say(prompt)
-                async for event in self.conversation.events():
-                    self._write(reply.text_of(event) or "")
-                    told = reply.notice_of(event)
-                    self._write(f"[{told}]\n" if told else "")
-                    self._turn_end(event)
-            except DshloopError as error:
-                self._write(f"error: {error.message} ({error.code})\n")
+    def _greet(self) -> None:
+        bound = self.conversation.binding
+        session = "resumed session" if self.conversation.agent.session.resumed else "session"
+        self._tell_warnings()
+        self.screen.write(f"{session} {self.conversation.id} · {bound} · /help\n")
 
-    def _turn_end(self, event: Event) -> None:
-        if event["type"] != "turn/end":
-            return
-        reason = reason_of(event)
-        if reason["kind"] == "interrupted":
-            return
-        self.turns += 1
-        failure = failure_of(reason)
-        if failure is not None:
-            self._write(f"error: {failure_text(failure)}\n")
-        elif reason["kind"] != "completed":
-            self._write(f"[{reason['kind']}]\n")
+    def _tell_warnings(self) -> None:
+        """Tell what rows have warned of since the last time."""
+        for notice in self.conversation.notices:
+            if notice not in self._told:
+                self._told.add(notice)
+                self.screen.line(notice)
 
-    def _write(self, text: str) -> None:
-        self.env.stdout.write(visible(text))
-        self.env.stdout.flush()
+    def _count(self, event: Event) -> None:
+        self.spent.see((event,))
+        if event["type"] == "turn/end":
+            self._turns += reason_of(event)["kind"] != "interrupted"
+
+    def _toolbar(self, columns: int) -> str:
+        return one_line(f" {status_of(self.conversation, self.spent).line()}", columns)
+
+    # --- being stopped -------------------------------------------------------------------------
+
+    def _interrupt(self) -> None:
+        self._interrupted_at = time.monotonic()
+        if self._stop is not None:
+            self._stop(USER)
+
+    def _cleared(self, cleared: Cleared) -> None:
+        """Ctrl-C at the prompt: the second within a second leaves, also behind one in an answer."""
+        now = time.monotonic()
+        if now - self._interrupted_at <= _TWICE:
+            self.leave(ExitCode.INTERRUPTED)
+        elif not cleared.text:
+            self.screen.notice("once more leaves, and so does Ctrl-D")
+        self._interrupted_at = now
+
+    def _terminate(self, number: int) -> None:
+        """End in good order: the turn is aborted and its text kept, an unsent line is kept too."""
+        self.leave(ExitCode(128 + number))
+        if self._stop is not None:
+            self._stop(DISPOSED)
+        self._lines.leave()

@@ -1,58 +1,22 @@
-"""The conversation, in process on a piped keyboard and in a real terminal."""
+"""The conversation, in process on a piped keyboard."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
-from dshloop.cli.invocation import Invocation
-from dshloop.cli.repl import converse
-from dshloop.cli.repl.commands import action_of, said
-from dshloop.cli.repl.talk import Left
 from dshloop.drivers import fake
 from dshloop.drivers.fake import FAKE_REPLY
-from dshloop.environment import Environment
 from dshloop.errors import LoopSwitchError
-from dshloop.runs.conversation import RunOptions
+from tests.cli.repl.talking import Watched, talk
 from tests.host.scripted import Scripted, finish, text
 from tests.running import dshloop
-from tests.tmux import terminal
-
-
-class Watched(io.StringIO):
-    """An output that calls a function when a text has been written to it."""
-
-    def __init__(self, wanted: str = "", act: Callable[[], None] = lambda: None) -> None:
-        super().__init__()
-        self.wanted, self.act = wanted, act
-
-    def write(self, text: str) -> int:
-        count = super().write(text)
-        if self.wanted and self.wanted in self.getvalue():
-            self.wanted = ""
-            self.act()
-        return count
-
-
-def talk(keys: str, out: io.StringIO | None = None, **more: str) -> tuple[Left, str]:
-    out = out or io.StringIO()
-    env = Environment(io.StringIO(), out, io.StringIO(), os.environ, Path("/home/dev"))
-    options = RunOptions(Path("/home/dev"), "test", **{"driver": "fake", **more})
-    with create_pipe_input() as piped:
-        piped.send_text(keys)
-        left = converse(Invocation(env), options, keys=piped, screen=DummyOutput())
-    return left, out.getvalue()
 
 
 def test_lines_are_answered_until_ctrl_d() -> None:
@@ -96,7 +60,7 @@ def test_a_session_is_resumed_and_another_driver_refused() -> None:
 
 def test_lines_are_kept_in_a_private_history(isolated: Path) -> None:
     talk("remember me\r\x04")
-    history = isolated / "data" / "history"
+    (history,) = (isolated / "data" / "typed").iterdir()
     assert "remember me" in history.read_text(encoding="utf-8")
     assert history.stat().st_mode & 0o077 == 0
 
@@ -129,52 +93,6 @@ def test_a_failed_answer_is_said_and_the_conversation_goes_on(
     monkeypatch.setattr(fake, "PingAdapter", lambda *_: adapter)
     _, out = talk("one\rtwo\r\x04")
     assert "error: no key\\x1b[2J (AUTH)\nfine\n" in out
-
-
-@pytest.mark.parametrize(
-    ("line", "action"),
-    [
-        ("", "nothing"),
-        ("  ", "nothing"),
-        ("hi", "say"),
-        ("//x", "say"),
-        ("/help", "help"),
-        (" /exit now", "leave"),
-        ("/quit", "leave"),
-        ("/helping", "unknown"),
-    ],
-)
-def test_what_a_line_means(line: str, action: str) -> None:
-    assert action_of(line) == action
-
-
-def test_two_slashes_say_one() -> None:
-    assert said("//etc/hosts is a file") == "/etc/hosts is a file"
-    assert said("a // b") == "a // b"
-
-
-@pytest.mark.slow
-def test_a_conversation_in_a_real_terminal(tmp_path: Path) -> None:
-    names = ("HOME", "DSH_HOME", "DSHLOOP_DATA", "DSHLOOP_CONFIG")
-    variables = {name: os.environ[name] for name in names}
-    command = [sys.executable, "-m", "dshloop", "session", "run", "--driver", "fake"]
-    shell = ["sh", "-c", '"$@"; echo "left with $?"; sleep 60', "sh", *command]
-    with terminal(shell, cwd=tmp_path, variables=variables) as screen:
-        screen.wait("/help")
-        screen.type("hello")
-        screen.press("Enter")
-        screen.wait(FAKE_REPLY)
-        screen.type("not this")
-        screen.press("C-c")
-        screen.type("once more")
-        screen.press("Enter")
-        screen.wait(lambda shown: shown.count(FAKE_REPLY) == 2)
-        time.sleep(0.2)
-        screen.press("C-d")
-        shown = screen.wait("left with 0")
-    (row,) = dshloop("session", "list", "--all", "--json").json
-    assert (row["turns"], row["state"]) == (2, "completed")
-    assert f"session {row['id']}" in shown.split(FAKE_REPLY)[-1]
 
 
 def test_compact_puts_a_summary_in_the_place_of_what_was_said() -> None:

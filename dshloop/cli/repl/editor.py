@@ -1,0 +1,42 @@
+"""A text of the person's, written in the editor of their choice."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from dshloop.errors import EditorFailedError
+from dshloop.profiles.edits.hand_edit import editor_command
+
+
+async def edited(text: str, variables: Mapping[str, str]) -> str:
+    """Have a text edited in $VISUAL or $EDITOR; gives it without line ends at its own ends.
+
+    Cancelled, it ends the editor. Raises EDITOR_FAILED.
+    """
+    command = editor_command(variables)
+    descriptor, name = tempfile.mkstemp(suffix=".md", prefix="dshloop-")
+    path = Path(name)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+            file.write(text)
+        await _run([*command, name], variables)
+        return path.read_text(encoding="utf-8", errors="replace").strip("\n")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+async def _run(words: list[str], variables: Mapping[str, str]) -> None:
+    try:
+        process = await asyncio.create_subprocess_exec(*words, env=dict(variables))
+    except OSError as fault:
+        raise EditorFailedError(f"{words[0]} could not be started: {fault.strerror}") from fault
+    try:
+        status = await process.wait()
+    except asyncio.CancelledError:
+        process.terminate()
+        raise
+    if status != 0:
+        raise EditorFailedError(f"{words[0]} ended with status {status}", status=status)

@@ -1,0 +1,112 @@
+"""The keyboard of a conversation: lines, questions, and what is typed while nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import DummyHistory
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+
+from dshloop.cli.repl.keys import key_bindings
+from dshloop.cli.repl.typeahead import TypeAhead
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.history import History
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
+
+PROMPT, CONTINUED = "> ", ". "
+_STYLE = Style.from_dict({"bottom-toolbar": "noreverse dim", "continued": "dim"})
+
+Toolbar = Callable[[int], str]
+"""Gives the status line of at most so many columns."""
+
+
+class Lines:
+    """Reads what a person types. Only one of `read` and `ask` is at work at a time."""
+
+    def __init__(
+        self,
+        history: History,
+        completer: Completer,
+        toolbar: Toolbar,
+        unfold: Callable[[], None],
+        *,
+        keys: Input | None,
+        screen: Output,
+        color: bool,
+    ) -> None:
+        self._history = history
+        self._toolbar = toolbar
+        shared: dict[str, Any] = {"input": keys, "output": screen, "style": _STYLE}
+        if not color:
+            shared["color_depth"] = ColorDepth.DEPTH_1_BIT
+        self._session: PromptSession[str] = PromptSession(
+            PROMPT,
+            history=history,
+            completer=completer,
+            complete_while_typing=Condition(_is_command),
+            bottom_toolbar=self._status,
+            key_bindings=key_bindings(unfold),
+            multiline=True,
+            prompt_continuation=_continuation,
+            enable_open_in_editor=True,
+            tempfile_suffix=".md",
+            **shared,
+        )
+        self._question: PromptSession[str] = PromptSession(history=DummyHistory(), **shared)
+        self.typeahead = TypeAhead(self._session.input)
+
+    async def read(self) -> str:
+        """Read one text, of several lines maybe.
+
+        Raises EOFError for Ctrl-D and `leave`, Cleared for Ctrl-C.
+        """
+        try:
+            return await self._session.prompt_async(default=self.typeahead.take())
+        except KeyboardInterrupt:
+            raise Cleared(bool(self._session.default_buffer.text)) from None
+
+    async def ask(self, question: str) -> bool:
+        """Ask a yes-or-no question; what was typed before it is kept and answers nothing.
+
+        Raises KeyboardInterrupt, EOFError.
+        """
+        self.typeahead.keep()
+        answer = await self._question.prompt_async(f"{question} [y/N] ")
+        return answer.strip().lower() in ("y", "yes")
+
+    def leave(self) -> None:
+        """End `read`; a text that was typed and not sent is found in the history."""
+        app = self._session.app
+        if app.is_running and not app.is_done:
+            text = self._session.default_buffer.text
+            if text.strip():
+                self._history.append_string(text)
+            app.exit(exception=EOFError)
+
+    def _status(self) -> StyleAndTextTuples:
+        return [("", self._toolbar(get_app().output.get_size().columns))]
+
+
+class Cleared(Exception):  # noqa: N818 - a key, no fault
+    """Ctrl-C was pressed at the prompt; ``text`` says whether there was any to clear."""
+
+    def __init__(self, text: bool) -> None:
+        super().__init__()
+        self.text = text
+
+
+def _is_command() -> bool:
+    return get_app().current_buffer.text.startswith("/")
+
+
+def _continuation(_width: int, _line: int, _wrapped: int) -> StyleAndTextTuples:
+    return [("class:continued", CONTINUED)]
