@@ -27,6 +27,7 @@ FILE = re.compile(r"<!-- file: (?P<path>[\w./-]+) -->\n```\w*\n(?P<body>.*?)```\
 # What differs from run to run.
 VARIABLE = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
+    (re.compile(r"\b\d{8}-\d{6}(-2)?\b"), "RUN"),
     (re.compile(r"mem_[0-9a-f]{8,}"), "MEMORY"),
     (re.compile(r"obs_[0-9a-f]{8,}"), "OBSERVATION"),
     (re.compile(r"(?<![\d.])[01]\.\d\d(?!\d)"), "SCORE"),
