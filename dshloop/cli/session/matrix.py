@@ -230,9 +230,11 @@ def _answer(
     from dshloop.runs.matrix.table import summary
 
     run, progress = records.run, records.progress
-    with invoked.progress(_told(records)) as tell, closing(records.come()) as coming:
-        for _record in coming:
-            tell(_told(records))
+    failed = sum(record.get("passed") is False for record in progress.records.values())
+    with invoked.progress(_told(records, failed)) as tell, closing(records.come()) as coming:
+        for record in coming:
+            failed += record["passed"] is False
+            tell(_told(records, failed))
     stands = summary(progress.records.values(), run.about.cells)
     if progress.interrupted:
         raise InterruptedByUserError(
@@ -244,11 +246,9 @@ def _answer(
     return result._replace(notices=[*notices, *result.notices], exit_code=records.exit_code)
 
 
-def _told(records: _Records) -> str:
-    from dshloop.runs.matrix.table import counts
-
-    found = counts(records.progress.records.values(), records.run.about.cells)
-    return f"{found['finished']} of {found['cells']} cells, {found['failed']} failed …"
+def _told(records: _Records, failed: int) -> str:
+    done, total = len(records.progress.records), records.run.about.cells
+    return f"{done} of {total} cells, {failed} failed …"
 
 
 # --- what is shown -------------------------------------------------------------------------------
@@ -307,6 +307,5 @@ def _compare(invoked: Invocation, a: str, b: str) -> Result[Any]:
         if len(run.records()) < run.about.cells
     ]
     data = {"a": first.id, "b": second.id, **found.as_json()}
-    same = f"{found.same} cells are the same, {len(found.changed)} changed"
-    notices = [same, *totals_lines(found)]
+    notices = [f"{len(found.changed)} changed, {found.same} the same", *totals_lines(found)]
     return Result(data, compared_table(found, first.id, second.id), notices, warnings)

@@ -83,7 +83,11 @@ def compared_table(found: Compared, a: str, b: str) -> Table:
 
 def totals_lines(found: Compared) -> list[str]:
     """Say what the runs came to in all, before and after."""
-    return [f"{name}: {one:g} -> {other:g}" for name, (one, other) in found.totals.items()]
+    shown = {name: ".2f" if name == "seconds" else ".0f" for name in found.totals}
+    return [
+        f"{name}: {one:{shown[name]}} -> {other:{shown[name]}}"
+        for name, (one, other) in found.totals.items()
+    ]
 
 
 def _by_key(records: Iterable[Record]) -> dict[Key, Record]:

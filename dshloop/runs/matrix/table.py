@@ -73,7 +73,8 @@ def by_axes(records: Iterable[Record], axes: Sequence[str]) -> tuple[list[dict[s
         (
             *(_name(one[axis]) for axis in axes),
             f"{one['passed']}/{one['cells']}",
-            *(f"{one[name]:.1f}" for name in ("steps", "tool_calls", "tokens", "seconds")),
+            *(f"{one[name]:.1f}" for name in ("steps", "tool_calls", "tokens")),
+            f"{one['seconds']:.2f}",
         )
         for one in found
     ]

@@ -415,7 +415,7 @@ def test_two_runs_are_compared(folder: Path) -> None:
     assert change["changes"]["text"] == {"a": "hello", "b": "goodbye"}
     people = matrix("--compare", a, b)
     assert people.out.splitlines()[0].split() == ["CELL", "WHAT", a, b]
-    assert "1 cells are the same, 1 changed" in people.err
+    assert "1 changed, 1 the same" in people.err
     unknown = matrix("--compare", a, "nope", "--json")
     assert (unknown.code, unknown.error["code"]) == (3, "MATRIX_RUN_NOT_FOUND")
 
