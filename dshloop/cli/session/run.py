@@ -49,7 +49,7 @@ def run(
     texts = prompts(said, invoked.env.stdin if reads else None, kind)
     bounds = Bounds(asked.max_turns, asked.timeout)
     records = run_session(invoked.places, options, texts, invoked.env.clock, bounds)
-    return record_stream(records)
+    return record_stream(records, verbose=invoked.verbose)
 
 
 def _converse(invoked: Invocation, options: RunOptions, asked: Typed) -> Result[Any]:

@@ -12,17 +12,26 @@ if TYPE_CHECKING:
     from dshloop.runs.run import Ended, Record
 
 
-def record_stream(records: Iterator[Record]) -> Stream:
-    """Give the records as NDJSON, and the model's words as text."""
+def record_stream(records: Iterator[Record], *, verbose: bool = False) -> Stream:
+    """Give the records as NDJSON, and the model's words as text.
+
+    Beside those are told requests that are made again; with ``verbose`` thoughts, calls and added
+    context too.
+    """
     from dshloop.runs.reply import Reply
 
     reply = Reply()
+    told = reply.notice_of
+    if verbose:
+        from dshloop.runs.telling import Asides
+
+        told = Asides().of
 
     def text(record: Mapping[str, Any]) -> str | None:
         return reply.text_of(record["event"]) if record["type"] == "event" else None
 
     def aside(record: Mapping[str, Any]) -> str | None:
-        return reply.notice_of(record["event"]) if record["type"] == "event" else None
+        return told(record["event"]) if record["type"] == "event" else None
 
     return Stream(map(_record, records), text, aside)
 
