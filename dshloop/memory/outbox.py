@@ -114,7 +114,7 @@ class Outbox(OutboxFile):
         A claim ends with `release`, with its process, and after so many ``seconds``.
         """
         now = self._clock()
-        with self._changing() as connection:
+        with self._changing(lasting=False) as connection:
             row = connection.execute(
                 "SELECT owner, claimed_until FROM sessions WHERE session = ?", (session,)
             ).fetchone()
@@ -129,15 +129,15 @@ class Outbox(OutboxFile):
 
     def release(self, session: str) -> None:
         """Let others deliver a session's entries."""
-        with self._changing() as connection:
+        with self._changing(lasting=False) as connection:
             connection.execute(
                 "UPDATE sessions SET owner = NULL WHERE session = ? AND owner = ?",
                 (session, self._owner),
             )
 
     def done(self, entry: Entry) -> None:
-        """Take out an entry that the store has."""
-        with self._changing() as connection:
+        """Take out an entry that the store has; a loss of power may bring it back."""
+        with self._changing(lasting=False) as connection:
             connection.execute("DELETE FROM entries WHERE id = ?", (entry.id,))
             _count(connection, "last_success", self._clock())
 

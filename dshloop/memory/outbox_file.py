@@ -54,16 +54,21 @@ class OutboxFile:
             yield self._opened() if there else None
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
+    def _changing(self, *, lasting: bool = True) -> Iterator[sqlite3.Connection]:
+        """Lend a transaction; without ``lasting`` its end doesn't wait for the disk.
+
+        Such a one outlives the process; when the machine loses its power it may be undone.
+        """
         with self._lock, self._told():
             connection = self._opened()
-            connection.execute("BEGIN IMMEDIATE")
+            if not lasting:
+                connection.execute("PRAGMA synchronous = NORMAL")
             try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                with _transaction(connection):
+                    yield connection
+            finally:
+                if not lasting:
+                    connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -81,6 +86,17 @@ class OutboxFile:
         if self._connection is None:
             self._connection = open_outbox(self.path)
         return self._connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
 
 
 def open_outbox(path: Path) -> sqlite3.Connection:
@@ -108,8 +124,7 @@ def _require_schema(connection: sqlite3.Connection) -> None:
     """Make the tables of a new file. Raises sqlite3.DatabaseError for those of a later dshloop."""
     import sqlite3
 
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with _transaction(connection):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
             for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -117,7 +132,3 @@ def _require_schema(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version = {_VERSION}")
         elif version != _VERSION:
             raise sqlite3.DatabaseError(f"it has schema {version}, of another dshloop")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
