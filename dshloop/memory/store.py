@@ -266,7 +266,21 @@ class MemoryReader(Protocol):
         """Let go of files and connections; closing twice is fine."""
 
 
-class MemoryStore(MemoryReader, Protocol):
+class MemoryRecorder(MemoryReader, Protocol):
+    """A reader that also takes down what happens. What a write returned survives a crash."""
+
+    def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
+        """Keep an observation and make or touch its session; a repeat within five minutes is
+        counted instead."""
+
+    def start_session(self, new: NewSession) -> Session:
+        """Begin a session, or make a known one active again, keeping what it has."""
+
+    def end_session(self, id: str) -> Session | None:  # noqa: A002
+        """Mark a session as completed; None when there is no such session."""
+
+
+class MemoryStore(MemoryRecorder, Protocol):
     """A place that keeps entries. What a write returned survives a crash and is found."""
 
     def remember(
@@ -290,16 +304,6 @@ class MemoryStore(MemoryReader, Protocol):
         allow_secrets: bool = False,
     ) -> Remembered:
         """Store a new version of a memory; None keeps what the old one says."""
-
-    def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
-        """Keep an observation and make or touch its session; a repeat within five minutes is
-        counted instead."""
-
-    def start_session(self, new: NewSession) -> Session:
-        """Begin a session, or make a known one active again, keeping what it has."""
-
-    def end_session(self, id: str) -> Session | None:  # noqa: A002
-        """Mark a session as completed; None when there is no such session."""
 
     def forget(
         self,

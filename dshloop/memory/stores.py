@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from dshloop.errors import StoreUnknownError
 from dshloop.files import shown
-from dshloop.memory.store import MemoryReader, MemoryStore
+from dshloop.memory.store import MemoryReader, MemoryRecorder, MemoryStore
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding import Embedder
@@ -85,6 +85,25 @@ def open_reader(
     from dshloop.memory.sqlite.reader import SqliteReader
 
     return SqliteReader(file, **opening)
+
+
+def open_recorder(
+    name: str | None,
+    *,
+    database: Path,
+    place: Callable[[str], Path] = Path,
+    setting: Callable[[str], Any] = lambda _key: None,
+    variables: Mapping[str, str] = _NO_VARIABLES,
+    **opening: Unpack[Opening],
+) -> MemoryRecorder:
+    """Open what takes down what happens in a store: like `open_store`, in half the time."""
+    other = _other(name, setting, place, variables, opening)
+    if other is not None:
+        return other
+    file = _database(name, database, place, readonly=opening.get("readonly", False))
+    from dshloop.memory.sqlite.recorder import SqliteRecorder
+
+    return SqliteRecorder(file, **opening)
 
 
 def set_up_stores(

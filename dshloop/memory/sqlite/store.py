@@ -8,15 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from dshloop.errors import MemoryNotFoundError
-from dshloop.memory.clean import clean_edit, clean_memory, clean_observation
+from dshloop.memory.clean import clean_edit, clean_memory
 from dshloop.memory.entries import (
     Edit,
     Entry,
     Memory,
     NewMemory,
-    NewObservation,
-    NewSession,
-    Session,
 )
 from dshloop.memory.sqlite import (
     amending,
@@ -25,9 +22,7 @@ from dshloop.memory.sqlite import (
     forgetting,
     history,
     lookup,
-    observe,
     operations,
-    sessions,
 )
 from dshloop.memory.sqlite import remember as remember_
 from dshloop.memory.sqlite.connection import Connection
@@ -35,14 +30,14 @@ from dshloop.memory.sqlite.history import edited, newest_of
 from dshloop.memory.sqlite.known import Known
 from dshloop.memory.sqlite.meaning.model import Filled, Written
 from dshloop.memory.sqlite.operation import Operation, begin, finish
-from dshloop.memory.sqlite.reader import RowReader, SqliteReader
+from dshloop.memory.sqlite.reader import SqliteReader
+from dshloop.memory.sqlite.recorder import RowRecorder
 from dshloop.memory.sqlite.remember import Newcomer, Rarity
 from dshloop.memory.sqlite.rows import Row
 from dshloop.memory.store import (
     SKIP,
     Filters,
     Forgotten,
-    Observed,
     Put,
     Record,
     Remembered,
@@ -53,8 +48,8 @@ _EVERYTHING = Filters()
 _AT_ONCE = 1_000
 
 
-class RowStore(RowReader):
-    """A reader that also writes; with ``semantic`` what is stored gets its vector at once."""
+class RowStore(RowRecorder):
+    """A recorder that also remembers, and changes what is there."""
 
     _batch: Operation | None = None
 
@@ -111,27 +106,6 @@ class RowStore(RowReader):
             done = history.edit(connection, operation, row, change, now)
             self._meaning.write(connection, written, [done.memory])
         return done._replace(redacted=redacted)
-
-    def observe(self, new: NewObservation, *, allow_secrets: bool = False) -> Observed:
-        redacted = new.redacted
-        if not allow_secrets:
-            new, redacted = clean_observation(new)
-        one = observe.prepare(new, self._clock())
-        written = self._embedded(lambda: one.observation)
-        with self._database.writing(beside=True) as connection:
-            done = observe.observe(connection, one)
-            self._meaning.write(connection, written, [done.observation])
-        return done._replace(redacted=redacted)
-
-    def start_session(self, new: NewSession) -> Session:
-        with self._database.writing(beside=True) as connection:
-            return sessions.start(connection, new, self._clock())
-
-    def end_session(self, id: str) -> Session | None:  # noqa: A002
-        if self.get_session(id) is None:
-            return None
-        with self._database.writing(beside=True) as connection:
-            return sessions.end(connection, id, self._clock())
 
     def forget(
         self,
@@ -233,9 +207,7 @@ class RowStore(RowReader):
     def _embedded(self, entry: Callable[[], Entry]) -> Written | None:
         """Make the vector of what is about to be stored; not of imports, which `embed_missing`
         does at leisure."""
-        if self._batch is not None or not self._meaning.usual:
-            return None
-        return self._meaning.before_writing(self._database, [entry()])
+        return None if self._batch is not None else super()._embedded(entry)
 
     def _edited(self, id: str, change: Edit, now: float) -> Entry:  # noqa: A002
         """Give a memory as an edit will leave it."""
