@@ -26,6 +26,7 @@ VERBS: Mapping[str, str] = {
     "sessions": "past",
     "observations": "past",
     "observe": "observe",
+    "hook": "hook",
     "timeline": "past",
     "tail": "peer",
     "artifact": "peer",

@@ -1,0 +1,141 @@
+"""`dshloop memory hook`, called as Claude Code and Codex call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dshloop.memory.hook_settings import PROGRAMS
+from tests.cli.memory.steps import memory, remember
+from tests.cli.test_startup import HEAVY, imported
+from tests.running import Ran
+
+
+def hook(*words: str, session: str = "c1", **members: Any) -> Ran:
+    value = {"session_id": session, "cwd": str(Path.cwd()), **members}
+    return memory("hook", *words, stdin=json.dumps(value))
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTMEMORY_PROJECT_NAME", "p")
+
+
+def test_a_hook_that_has_nothing_to_say_prints_nothing(project: None) -> None:
+    for event, members in (
+        ("SessionStart", {"source": "startup"}),
+        ("UserPromptSubmit", {"prompt": "hello"}),
+        ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+        ("PostToolUse", {"tool_name": "Bash", "tool_input": {}, "tool_response": "a"}),
+        ("PreCompact", {"trigger": "auto"}),
+        ("Stop", {"last_assistant_message": "done"}),
+        ("SessionEnd", {"reason": "other"}),
+    ):
+        ran = hook(event, **members)
+        assert (ran.code, ran.out, ran.err) == (0, "", ""), event
+    hooks = [one["hook"] for one in memory("observations", "--json").json]
+    assert hooks == ["stop", "pre_compact", "post_tool_use", "pre_tool_use", "prompt_submit"]
+
+
+def test_what_is_known_is_given_back_in_the_shape_that_agents_read(project: None) -> None:
+    remember("We deploy on Fridays")
+    started = hook("SessionStart", source="startup")
+    answer = json.loads(started.out)
+    assert set(answer) == {"hookSpecificOutput"}
+    assert set(answer["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+    assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert "We deploy on Fridays" in answer["hookSpecificOutput"]["additionalContext"]
+    asked = hook(hook_event_name="UserPromptSubmit", prompt="when do we deploy", session="c2")
+    assert json.loads(asked.out)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert hook("UserPromptSubmit", "--json", prompt="when do we deploy", session="c2").json == {}
+    assert hook("SessionStart", "--no-inject", session="c3").out == ""
+
+
+def test_the_project_is_that_of_the_folder_the_agent_works_in(tmp_path: Path) -> None:
+    folder = tmp_path / "shop" / "src"
+    folder.mkdir(parents=True)
+    (tmp_path / "shop" / ".git").mkdir()
+    ran = hook("UserPromptSubmit", "--agent", "codex", cwd=str(folder), prompt="a")
+    assert ran.code == 0
+    (seen,) = memory("observations", "--json").json
+    assert (seen["project"], seen["agent"]) == ("shop", "codex")
+    hook("UserPromptSubmit", "--project", "other", prompt="b")
+    assert memory("observations", "--json").json[0]["project"] == "other"
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (("Stop",), "{bad"),
+        (("Stop",), ""),
+        (("Stop",), "[1]"),
+        (("Stop",), '{"cwd": "/"}'),
+        (("Nonsense",), '{"session_id": "c1"}'),
+        ((), '{"session_id": "c1"}'),
+        (("Stop", "--store", "nowhere"), '{"session_id": "c1"}'),
+        (("Stop", "--bogus"), '{"session_id": "c1"}'),
+        (("Stop", "--budget", "0"), '{"session_id": "c1"}'),
+        (("Stop", "Stop"), '{"session_id": "c1"}'),
+    ],
+)
+def test_whatever_is_wrong_the_agent_goes_on(words: tuple[str, ...], stdin: str) -> None:
+    ran = memory("hook", *words, stdin=stdin)
+    assert (ran.code, ran.out) == (0, "")
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.startswith("dshloop memory hook: ")
+    assert memory("hook", *words, "--strict", stdin=stdin).code in (1, 2, 3)
+
+
+def test_a_store_that_can_not_be_opened_does_not_stop_the_agent(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"this is no database" * 500)
+    words = ("Stop", "--store", f"embedded:{damaged}")
+    ran = hook(*words, last_assistant_message="x")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
+    assert hook(*words, "--strict", last_assistant_message="x").code == 1
+    gone = hook("Stop", "--store", f"patchouli:{tmp_path}/no.sock", last_assistant_message="x")
+    assert (gone.code, gone.out, len(gone.err.splitlines())) == (0, "", 1)
+
+
+def test_settings_that_are_not_readable_do_not_stop_the_agent(tmp_path: Path) -> None:
+    assert memory("use", "embedded").code == 0
+    import os
+
+    (Path(os.environ["DSHLOOP_CONFIG"]) / "config.yml").write_text("memory: [")
+    ran = hook("Stop", last_assistant_message="x")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
+
+
+@pytest.mark.parametrize("agent", sorted(PROGRAMS))
+def test_the_settings_call_every_event_they_name(agent: str, project: None) -> None:
+    ran = memory("hook", "--print-settings", agent, "--store", "embedded", "--project", "p q")
+    assert ran.code == 0
+    assert PROGRAMS[agent].file in ran.err
+    hooks = json.loads(ran.out)["hooks"]
+    assert list(hooks) == list(PROGRAMS[agent].events)
+    for event, ((matched),) in hooks.items():
+        (command,) = matched["hooks"]
+        assert command["type"] == "command"
+        assert command["command"] == (
+            f"dshloop memory hook {event} --agent {agent} --project 'p q' --store embedded"
+        )
+        assert hook(event, "--strict", prompt="x", tool_name="T", tool_input={}).code == 0
+    assert memory("hook", "--print-settings", agent, "--json").json["hooks"].keys() == hooks.keys()
+
+
+def test_settings_name_the_program_as_asked() -> None:
+    ran = memory("hook", "--print-settings", "codex", "--program", "/opt/my tools/dshloop")
+    assert "'/opt/my tools/dshloop' memory hook Stop" in ran.out
+    assert "is not on PATH" in ran.err
+    assert memory("hook", "--print-settings", "emacs").code == 2
+
+
+def test_a_hook_imports_nothing_heavy(project: None) -> None:
+    hook("SessionStart")
+    modules = imported(["memory", "hook", "UserPromptSubmit", "--no-inject"])
+    assert not modules & (HEAVY - {"importlib.metadata"})
+    assert "dshloop.memory.sqlite.store" not in modules
+    assert "dshloop.memory.federation" not in imported(["memory", "stats"])
