@@ -17,6 +17,7 @@ from dshloop.host.presets import HostPresets
 from dshloop.host.settings import DshSettings
 from dshloop.host.tree import Tree
 from dshloop.loops.dock import Dock
+from dshloop.loops.teaming import SERVICE as TEAMS
 from dshloop.paths import Places
 from dshloop.plugins import find_plugin
 from dshloop.plugins.headless_driver import PROVIDERS
@@ -27,6 +28,7 @@ from dshloop.runs.memory import memory_place
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.profile_loops import ProfileLoops
 from dshloop.runs.stored import StoredSessions
+from dshloop.runs.teams.service import AgentTeams
 from dshloop.sessions.attachments import AttachmentStore
 
 if TYPE_CHECKING:
@@ -102,6 +104,8 @@ async def start_process(
     host.provide(ATTACHMENTS, attachments)
     host.provide(MEMORY, memory_place(places, sessions.clock, os.environ))
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))
+    teams = AgentTeams(sessions, rows)
+    host.provide(TEAMS, teams)
     tree = Tree(host, rows.rows, find_plugin)
     await tree.start()
     try:
@@ -112,7 +116,9 @@ async def start_process(
         await tree.stop()
         raise
     notices = (*rows.notices, *_foreign(tree, rows.profile))
-    return Process(host, tree, dock, presets, loops, attachments, notices)
+    process = Process(host, tree, dock, presets, loops, attachments, notices)
+    teams.attach(process)
+    return process
 
 
 def _dock(host: Host, tree: Tree) -> Dock:

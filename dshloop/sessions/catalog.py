@@ -109,12 +109,21 @@ def in_folder(summary: Summary, cwd: Path) -> bool:
     return summary.header is not None and summary.header.cwd == str(cwd)
 
 
+def is_child(summary: Summary) -> bool:
+    """Whether another session's agent began a session."""
+    return summary.header is not None and summary.header.origin is not None
+
+
 def newest_of(places: Places, cwd: Path) -> Entry:
-    """Find the newest session of ours in a working directory. Raises SESSION_NOT_FOUND."""
+    """Find the newest session of ours in a working directory. Raises SESSION_NOT_FOUND.
+
+    Those that agents have begun for others don't count.
+    """
     folder = places.sessions / folder_of(str(cwd))
     found = sorted(_in_slug(str(folder), "dshloop"), key=lambda entry: entry.updated, reverse=True)
     for entry in found:
-        if in_folder(summarize(entry), cwd):
+        found_there = summarize(entry)
+        if in_folder(found_there, cwd) and not is_child(found_there):
             return entry
     raise SessionNotFoundError(f"no session was started in {cwd} yet", cwd=str(cwd))
 

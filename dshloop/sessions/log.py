@@ -118,6 +118,12 @@ class SessionLog(EventList):
         log._pending += b"".join(map(lenient_line, log.events))
         return log
 
+    def descend(self, parent: str, depth: int, origin: str) -> None:
+        """Say in the header whose agent began this session; nothing may be appended yet."""
+        child = {"parentSession": parent, "origin": origin, "delegationDepth": depth}
+        self.header = read_header({**self.header.raw, **child})
+        self._pending = encode_line(self.header.raw)
+
     @classmethod
     def open(cls, path: Path, *, clock: Clock, command: str, wait: float = 0.0) -> SessionLog:
         """Open a log of ours to go on with it; holds its lock until `close`.
