@@ -38,38 +38,44 @@ class Home(Protocol):
 
 
 class LocalHome:
-    """Our own store behind the endpoints of `memory serve`, in a thread of its own."""
+    """Our own store behind the endpoints of `memory serve`; it is opened at the first call.
+
+    A call holds up its event loop: a courier's, whose thread is there for that.
+    """
 
     def __init__(self, open_store: OpenStore, clock: Callable[[], float] = time.time) -> None:
-        from dshloop.memory.server.lanes import Lane
         from dshloop.memory.server.routes import ROUTES
         from dshloop.memory.server.settings import Settings
         from dshloop.memory.server.state import State
 
         self.peer = Peer("memory", "http://localhost")
         self._state = State(Settings(session_limit=NO_CAP), clock)
-        self._lane = Lane("bridge", open_store)
+        self._open_store = open_store
+        self._store: MemoryStore | None = None
         self._endpoints = {(route.method, route.path): route.endpoint for route in ROUTES}
 
     async def ask(self, request: Request[T]) -> T:
         """Make a call and read its answer."""
-        answered = await self._answered(request)
-        return request.read(outcome.value_of(self.peer, request, *answered))
+        return request.read(outcome.value_of(self.peer, request, *self._answered(request)))
 
     async def value(self, request: Request[Any]) -> Any:
         """Make a call and give its JSON."""
-        return outcome.raw_value(self.peer, request, *await self._answered(request))
+        return outcome.raw_value(self.peer, request, *self._answered(request))
 
     async def close(self) -> None:
         """Close the store."""
-        self._lane.close()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
-    async def _answered(self, request: Request[Any]) -> tuple[int, bytes]:
+    def _answered(self, request: Request[Any]) -> tuple[int, bytes]:
         endpoint, tail = self._endpoint(request)
         from dshloop.memory.server.calls import Call
 
         call = Call(self._state, request.params or {}, outcome.body_of(request) or {}, tail)
-        return await self._lane.do(lambda store: _answer(endpoint, call, store))
+        if self._store is None:
+            self._store = self._open_store()
+        return _answer(endpoint, call, self._store)
 
     def _endpoint(self, request: Request[Any]) -> tuple[Endpoint, str]:
         found = self._endpoints.get((request.method, request.path))

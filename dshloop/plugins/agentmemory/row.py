@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dshloop.errors import BridgeUnreachableError, DshloopError
 from dshloop.host.mount import Mount
 from dshloop.llm.messages import user_message
+from dshloop.memory.outbox import Outbox, Policy
 from dshloop.plugins.agentmemory.config import LOCAL, BridgeConfig, read_bridge_config
 from dshloop.plugins.agentmemory.courier import CREATED, DISPOSED, HAPPENED, Courier, Post, Work
 from dshloop.plugins.agentmemory.secret import ROW, Secret, resolve
@@ -29,6 +30,9 @@ PREFIX = "[agentmemory]"
 LEFT = (
     "{} calls wait in the outbox and go with the next session, or now: dshloop memory outbox flush"
 )
+
+POLICY = Policy()
+"""How much an outbox keeps, and for how long: 20,000 entries of 256 MB, see docs/agentmemory.md."""
 
 Following = Callable[[], Awaitable[Any]]
 Say = Callable[[str], object]
@@ -148,13 +152,11 @@ class Bridge:
         variables: Mapping[str, str],
         say: Say,
     ) -> None:
-        from dshloop.memory.outbox import Outbox
-
         self._host, self._config, self._say = host, config, say
         self._agent, self._variables = agent, variables
         place: MemoryPlace | None = host.service(SERVICE)
         folder = _folder(host) if place is None else place.outbox
-        self._outbox = Outbox(folder, where.outbox, clock=time.time)
+        self._outbox = Outbox(folder, where.outbox, policy=POLICY)
         post = Post(config, agent, variables, self._outbox, where.target, where.open_home, say)
         self._courier = Courier(post)
         self._patience = Patience(config.timeout)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -51,12 +53,18 @@ class Daemon:
     upstream: str = ""
     asked: list[Asked] = field(default_factory=list)
     context: str = ""
+    connections: list[socket.socket] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         daemon = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # head and body in one piece: no delayed acknowledgements
+
+            def setup(self) -> None:
+                super().setup()
+                daemon.connections.append(self.connection)
 
             def do_GET(self) -> None:
                 self._do()
@@ -139,9 +147,12 @@ class Daemon:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and break off every connection."""
         self._server.shutdown()
         self._server.server_close()
+        while self.connections:
+            with suppress(OSError):
+                self.connections.pop().shutdown(socket.SHUT_RDWR)
 
 
 class Bridged:
