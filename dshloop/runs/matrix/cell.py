@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers import FAKE, choose
 from dshloop.drivers.settings import EngineSettings
-from dshloop.errors import DshloopError, InternalError
+from dshloop.errors import DshloopError, InternalError, LockHeldError
 from dshloop.host.abort import AbortSignal
 from dshloop.host.rows import HostRow
 from dshloop.llm.messages import plain_text
@@ -145,7 +145,7 @@ class CellRun:
 
     async def _open(self, cwd: Path, begun: float) -> bool:
         options = run_options(self.cell, self.around, cwd)
-        self._clear()
+        await self._clear()
         opening = Conversation.open(self.around.places, options, self.clock)
         self._opening = asyncio.ensure_future(opening)
         await asyncio.wait([self._opening], timeout=self._left(begun))
@@ -159,15 +159,23 @@ class CellRun:
         self.ran_on = {"loop": bound.loop, "driver": bound.driver}
         return True
 
-    def _clear(self) -> None:
-        """Put what an earlier try left into the trash, so that a cell keeps one session."""
+    async def _clear(self) -> None:
+        """Put what an earlier try left into the trash, so that a cell keeps one session.
+
+        The worker of a run that was killed may need a moment to let go of it.
+        """
         from dshloop.sessions.catalog import find_id
         from dshloop.sessions.trash import delete
 
         around = self.around
-        left = find_id(around.places, self.cell.session(around.run))
-        if left is not None:
-            delete(around.places, left, now=self.clock(), command=around.command)
+        until = perf_counter() + GRACE
+        while left := find_id(around.places, self.cell.session(around.run)):
+            try:
+                delete(around.places, left, now=self.clock(), command=around.command)
+            except LockHeldError:
+                if perf_counter() > until:
+                    raise
+                await asyncio.sleep(0.1)
 
     # --- talking -----------------------------------------------------------------------------
 
