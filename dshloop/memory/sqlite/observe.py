@@ -14,11 +14,13 @@ from dshloop.memory.store import Observed
 from dshloop.times import uuid7_digits
 
 REPEAT_SECONDS = 300.0
-"""Within it the same observation is a repeat; by arrival, not by what it says of its time."""
+"""Within it the same observation is a repeat, whatever it says of its time; later it is one only
+when it says the same time: then somebody didn't hear that it had arrived, and sent it again."""
 
 _REPEATED = (
     f"SELECT seq, {COLUMNS} FROM entries "
-    "WHERE digest = ? AND updated_at BETWEEN ? AND ? ORDER BY seq DESC LIMIT 1"
+    "WHERE digest = ? AND (updated_at BETWEEN ? AND ? OR created_at = ?) "
+    "ORDER BY seq DESC LIMIT 1"
 )
 
 
@@ -60,7 +62,8 @@ def observe(connection: Connection, one: Prepared) -> Observed:
     connection.alone(sessions.key_of(one.new.session))
     if one.new.key:
         window = (one.arrived - REPEAT_SECONDS, one.arrived + REPEAT_SECONDS)
-        found = connection.execute(_REPEATED, (one.digest, *window)).fetchone()
+        at = one.observation.created_at
+        found = connection.execute(_REPEATED, (one.digest, *window, at)).fetchone()
         if found is not None:
             return _repeated(connection, found)
     session = sessions.touch(connection, one.new, one.observation.created_at, one.arrived)
