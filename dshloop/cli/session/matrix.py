@@ -108,7 +108,7 @@ def matrix(
         return _planned(wanted)
     records = _Records(wanted, run, jobs or _processors(), retry=retry)
     if invoked.json:
-        return Stream(records.stream(), lambda _record: None)
+        return Stream(records.stream(axes), lambda _record: None)
     return _answer(invoked, records, axes, notices)
 
 
@@ -205,9 +205,9 @@ class _Records:
         failed = any(one.get("passed") is False for one in self.progress.records.values())
         return ExitCode.FAILED if failed else ExitCode.DONE
 
-    def stream(self) -> Iterator[Mapping[str, Any] | End]:
-        """Give all of it as records of a stream."""
-        from dshloop.runs.matrix.table import counts, run_json
+    def stream(self, axes: Sequence[str] | None) -> Iterator[Mapping[str, Any] | End]:
+        """Give all of it as records of a stream; the last one has the sums by axes."""
+        from dshloop.runs.matrix.table import by_axes, counts, run_json
 
         earlier = list(self.progress.records.values())
         yield {"type": "run", **run_json(self.run, earlier)}
@@ -218,7 +218,10 @@ class _Records:
             for record in coming:
                 yield {"type": "cell", **record}
         names = {ExitCode.DONE: "passed", ExitCode.FAILED: "failed"}
-        fields = counts(self.progress.records.values(), self.run.about.cells)
+        found = self.progress.records.values()
+        fields: dict[str, Any] = counts(found, self.run.about.cells)
+        if axes is not None:
+            fields["by"] = by_axes(found, axes)[0]
         outcome = names.get(self.exit_code, "interrupted")
         yield End(outcome, {"run": self.run.id, **fields}, exit_code=self.exit_code)
 

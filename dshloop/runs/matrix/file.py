@@ -35,6 +35,8 @@ _KEYS = (
     "script", "cwd", "workspace", "allow", "allow_partial",
 )  # fmt: skip
 _AGENT = ("id", "loop", "preset", "driver", "model", "effort", "max_tokens", "needs")
+_SAID = ("text", "turns", "file")
+_FILES = ("script", "file")
 _NEED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(=.*)?", re.S)
 MOST_CELLS = 100_000
 
@@ -108,12 +110,14 @@ def _registered(entries: _Entries, name: str, value: Any, path: str) -> Register
 def _agents(whole: Fields) -> tuple[Subject, ...]:
     found = []
     for entries, key, value, path in _each(whole, "agents"):
+        if isinstance(key, str) and value is None:
+            value = key
         if is_text(value):
             found.append(Subject(value, entry=True))
             continue
         fields = entries.fields(key, path)
         fields.only(_AGENT)
-        name = fields.text("id")
+        name = fields.text("id") or (key if isinstance(key, str) else None)
         if name is None:
             fields.refuse(f"{path} needs an id")
         found.append(
@@ -190,18 +194,27 @@ def _prompts(whole: Fields) -> tuple[Prompt, ...]:
             found.append(Prompt(number, (value,), common))
             continue
         fields = entries.fields(key, path)
-        fields.only(("id", "text", "turns", "checks", "script"))
-        turns = fields.texts("turns" if "turns" in fields.value else "text")
-        if not turns:
-            fields.refuse(f"{path} needs a text, or turns")
-        if "turns" in fields.value and "text" in fields.value:
-            fields.refuse(f"{path} has text and turns: give only one of them", "turns")
-        name = fields.text("id") or number
+        fields.only(("id", *_SAID, "checks", "script"))
+        name, turns = fields.text("id") or number, _turns(fields)
         found.append(Prompt(name, turns, common + _checks(fields), _path(fields, "script")))
     if not found:
         whole.refuse("there must be prompts", "prompts" if "prompts" in whole.value else None)
     _distinct(whole, "prompts", [one.id for one in found])
     return tuple(found)
+
+
+def _turns(fields: Fields) -> tuple[str, ...]:
+    given = [key for key in _SAID if key in fields.value]
+    if len(given) != 1:
+        fields.refuse(f"{fields.path} must have one of {', '.join(_SAID)}")
+    if given == ["file"]:
+        path = _path(fields, "file")
+        assert path is not None, "the key is there"
+        return (require_text(path).value,)
+    turns = fields.texts(given[0])
+    if not turns:
+        fields.refuse(f"{fields.at(given[0])} says nothing", given[0])
+    return turns
 
 
 def _checks(fields: Fields) -> tuple[Check, ...]:
@@ -327,7 +340,7 @@ def _path(fields: Fields, key: str) -> Path | None:
     if given is None:
         return None
     path = Path(fields.page.file).parent / Path(given).expanduser()
-    if not (path.is_file() if key == "script" else path.is_dir()):
-        kind = "file" if key == "script" else "folder"
+    if not (path.is_file() if key in _FILES else path.is_dir()):
+        kind = "file" if key in _FILES else "folder"
         fields.refuse(f"{fields.at(key)}: there is no {kind} {shown(path)}", key)
     return path

@@ -131,6 +131,9 @@ def _cell(
     variables: Mapping[str, str],
 ) -> Cell:
     lacking = _lacking((*matrix.needs, *subject.needs, *driver.needs, *model.needs), variables)
+    script = prompt.script or matrix.script
+    if script is not None and driver.driver is None:  # as for `session run --script`
+        driver = DriverChoice("fake", "fake")
     name, unset = _filled(model.model if subject.model is None else subject.model, variables)
     asked = Asked(
         subject.loop,
@@ -143,7 +146,7 @@ def _cell(
         model.max_tokens if subject.max_tokens is None else subject.max_tokens,
         prompt.turns,
         prompt.checks,
-        prompt.script or matrix.script,
+        script,
     )
     return Cell(
         0,

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dshloop.errors import SystemRefusedError
+from dshloop.files import why
 from dshloop.redact import redact_text
 from dshloop.runs.matrix.plan import Cell
 
@@ -59,6 +61,16 @@ class Worker:
 
     def __init__(self, setup: Setup, number: int) -> None:
         self.log = setup.logs / f"worker-{number}.log"
+        try:
+            self._start(setup)
+        except OSError as fault:
+            raise SystemRefusedError(f"can't start a worker process: {why(fault)}") from fault
+        self.deadline: float | None = None
+        self.overdue = False
+        self._send([*sys.path, str(_HERE.parents[2])])
+        self._send(setup.surroundings)
+
+    def _start(self, setup: Setup) -> None:
         with self.log.open("ab") as log:
             self._log_begins = log.tell()
             self._process = subprocess.Popen(
@@ -69,10 +81,6 @@ class Worker:
                 env=dict(setup.variables),
                 start_new_session=sys.platform != "win32",  # Ctrl-C is for the pool alone
             )
-        self.deadline: float | None = None
-        self.overdue = False
-        self._send([*sys.path, str(_HERE.parents[2])])
-        self._send(setup.surroundings)
 
     def run(self, cell: Cell, seconds: float) -> dict[str, Any] | None:
         """Have a cell run; give the answer, None when the process died."""

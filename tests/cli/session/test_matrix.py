@@ -18,6 +18,9 @@ import pytest
 from tests.fake_model import fake_model
 from tests.running import Ran, dshloop
 
+SWITCH, KEY = "DSH_LOOP_DOCK_LIVE_API", "DEEPSEEK_API_KEY"
+GIVEN = {name: os.environ.get(name, "") for name in (SWITCH, KEY, "DEEPSEEK_BASE_URL")}
+LACKING = [name for name in (SWITCH, KEY) if not GIVEN[name]]
 ROOT = Path(__file__).parents[3]
 DRIVERS = """\
 import asyncio, os, sys, time
@@ -139,6 +142,17 @@ def test_a_table_and_sums_are_for_people(folder: Path) -> None:
         ["fake", "0/1"],
         ["ping", "1/1"],
     ]
+    data = matrix("--show", "last", "--by", "driver", "--json", cwd=folder).json
+    assert [(one["driver"], one["passed"]) for one in data["by"]] == [("fake", 0), ("ping", 1)]
+    again = matrix("--resume", "last", "--by", "driver", "--json", cwd=folder)
+    assert again.lines[-1]["by"] == data["by"]
+
+
+def test_a_terminal_shows_how_far_a_run_is(folder: Path) -> None:
+    ran = matrix(write(folder, "drivers: [fake]\nprompts: [a, b]\n"), cwd=folder, tty=True)
+    assert ran.code == 0
+    assert "of 2 cells, 0 failed" in ran.err
+    assert "completed" in ran.out
 
 
 def test_what_cannot_run_is_an_outcome(folder: Path) -> None:
@@ -478,6 +492,18 @@ def test_two_loops_on_two_drivers_ask_a_model_server(tmp_path: Path) -> None:
     assert sum("one number" in body for body in asked) == 2
     kept = Path(os.environ["DSHLOOP_DATA"]).rglob("*")
     assert not [path for path in kept if path.is_file() and b"the-key" in path.read_bytes()]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    bool(LACKING) or GIVEN[SWITCH] != "1",
+    reason=f"asks a real model: needs {SWITCH}=1 and {KEY}; "
+    f"missing: {', '.join(LACKING) or SWITCH}",
+)
+def test_two_loops_on_two_drivers_ask_a_real_model() -> None:
+    ran = four_turns(**{name: value for name, value in GIVEN.items() if value})
+    assert [cell["outcome"] for cell in cells(ran)] == ["completed"] * 4
+    assert all(cell["text"] for cell in cells(ran))
 
 
 def test_without_a_key_the_live_matrix_is_skipped_saying_why() -> None:

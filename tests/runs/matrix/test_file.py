@@ -32,6 +32,7 @@ def test_the_least_a_file_says_is_a_prompt() -> None:
 
 def test_every_key_is_read(tmp_path: Path) -> None:
     (tmp_path / "said.yml").write_text("turns: [hi]\n")
+    (tmp_path / "long.md").write_text("a long\nprompt\n")
     (tmp_path / "work").mkdir()
     file = tmp_path / "matrix.yml"
     file.write_text(
@@ -50,6 +51,7 @@ models:
 prompts:
   - {id: sum, text: two and two?, checks: [{regex: "4|four"}], script: said.yml}
   - {turns: [one, two]}
+  - {file: long.md}
 checks:
   - contains: yes
   - lacks: "no"
@@ -83,6 +85,7 @@ allow_partial: true
     script = tmp_path / "said.yml"
     assert matrix.prompts[0] == Prompt("sum", ("two and two?",), sums, script)
     assert matrix.prompts[1] == Prompt("2", ("one", "two"), common)
+    assert matrix.prompts[2].turns == ("a long\nprompt\n",)
     assert (matrix.repeats, matrix.timeout, matrix.needs) == (3, 2.0, ("LIVE=1",))
     assert (matrix.workspace, matrix.allow) == (tmp_path / "work", ("edit", "shell"))
     assert matrix.allow_partial
@@ -92,6 +95,9 @@ def test_agents_are_those_of_the_profile_or_described() -> None:
     text = "prompts: [x]\nagents:\n  - reviewer\n  - {id: fast, loop: standard, model: a/b}\n"
     matrix = parse_matrix(text, PATH)
     assert matrix.of_agents
+    named = parse_matrix("prompts: {p: x}\nagents: {reviewer: , fast: {loop: a}}\n", PATH)
+    assert named.subjects == (Subject("reviewer", entry=True), Subject("fast", "a"))
+    assert named.prompts == (Prompt("p", ("x",)),)
     assert matrix.subjects[0] == Subject("reviewer", entry=True)
     assert matrix.subjects[1] == Subject("fast", "standard", model="a/b")
 
@@ -116,8 +122,8 @@ def test_agents_are_those_of_the_profile_or_described() -> None:
         ("prompts: [x]\nallow: [all]\n", 2, "allow takes edit and shell"),
         ("prompts: [x]\nscript: none.yml\n", 2, "there is no file /nowhere/none.yml"),
         ("prompts: [x]\ncwd: none\n", 2, "there is no folder /nowhere/none"),
-        ("prompts:\n  - {id: a}\n", 2, "needs a text, or turns"),
-        ("prompts:\n  - {text: a, turns: [b]}\n", 2, "give only one of them"),
+        ("prompts:\n  - {id: a}\n", 2, "must have one of text, turns, file"),
+        ("prompts:\n  - {text: a, turns: [b]}\n", 2, "must have one of text, turns, file"),
         ("prompts: [x]\nchecks:\n  - {regex: '('}\n", 3, "no regular expression"),
         ("prompts: [x]\nchecks:\n  - {regex: a, contains: b}\n", 3, "must have one of"),
         ("prompts: [x]\nchecks:\n  - {contains: a, exit: 1}\n", 3, "is for a command"),

@@ -110,6 +110,13 @@ def test_a_run_goes_by_all_that_changes_its_cells(tmp_path: Path) -> None:
     assert len(found) == 2
 
 
+def test_a_script_is_said_by_the_fake_driver_where_no_other_is_named(tmp_path: Path) -> None:
+    (tmp_path / "s.yml").write_text("turns: [a]\n")
+    matrix = parse_matrix("script: s.yml\nprompts: [x]\n", tmp_path / "m.yml")
+    (cell,) = cells(matrix, {})
+    assert (cell.driver, cell.asked.driver) == ("fake", "fake")
+
+
 def test_axes_are_fields_of_a_cell() -> None:
     (cell,) = planned("prompts: [x]\n")
     assert list(cell.axes) == list(AXES)
