@@ -20,7 +20,12 @@ from dshloop.memory.store import Remembered, Similar
 # three: the rarest may be what is new in it.
 _RAREST = 3
 _GROUPS = 2
-_LOOKED_UP = 4
+_ENOUGH = 10
+"""Words whose counts tell which are the rarest."""
+_FEWEST = 4
+"""Words that were not met before and are counted all the same."""
+_NEW = 4
+"""How many of them may be in no entry."""
 _COMMON = 200
 _FROM_INDEX = 500
 _COMPARED = 50
@@ -56,21 +61,22 @@ class Rarity:
         """Give the words that some entry has, the rarest first.
 
         Of those that were not met before only the longest are counted: they are rare most often.
+        The newcomer is counted as if it were stored.
         """
-        unknown = [form for form in forms if form not in self._counts]
-        unknown.sort(key=len, reverse=True)
-        counts = {form: self._counts[form] for form in forms if form in self._counts}
-        for form in unknown[:_LOOKED_UP]:
-            counts[form] = connection.rows_with(form, _COMMON)
-            self._keep(form, counts[form])
-        known = [form for form, count in counts.items() if count]
-        return sorted(known, key=lambda form: (counts[form], -len(form)))
-
-    def _keep(self, form: str, count: int) -> None:
-        if count:  # a word that no entry had may be in one from now on
-            if len(self._counts) >= _REMEMBERED_COUNTS:
-                self._counts.clear()
-            self._counts[form] = count
+        known = self._counts
+        counts = {form: known[form] for form in forms if form in known}
+        unknown = sorted((form for form in forms if form not in counts), key=len, reverse=True)
+        wanted = max(_FEWEST, _ENOUGH - len(counts))
+        for form in unknown[: wanted + _NEW]:
+            counts[form] = count = connection.rows_with(form, _COMMON)
+            wanted -= count > 0
+            if not wanted:
+                break
+        if len(known) >= _REMEMBERED_COUNTS:
+            known.clear()
+        known.update({form: count + 1 for form, count in counts.items()})
+        rarest = sorted(counts, key=lambda form: (counts[form], -len(form)))
+        return [form for form in rarest if counts[form]]
 
 
 def newcomer(new: NewMemory, now: float) -> Newcomer:
