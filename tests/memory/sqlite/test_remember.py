@@ -10,9 +10,7 @@ import pytest
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite.store import SqliteStore
 
-WORDS = [
-    f"{start}{middle}{end}" for start in "bdfgklmnprst" for middle in "aeiou" for end in "nrst"
-]
+WORDS = [f"{one}{two}{three}" for one in "bdfgklmnprst" for two in "aeiou" for three in "nrst"]
 
 
 @pytest.mark.parametrize("fresh", [False, True], ids=["one process", "a process each"])
