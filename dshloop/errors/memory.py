@@ -288,3 +288,44 @@ class HookEventUnknownError(UsageError):
     """`memory hook` was called for an event that no agent is known to have."""
 
     code = "HOOK_EVENT_UNKNOWN"
+
+
+class StoreUnreachableError(PeerUnreachableError):
+    """The server of a memory store can't be reached, refused who asks, or went away."""
+
+    code = "STORE_UNREACHABLE"
+    hint = (
+        "Is it running, and are host, user and password right? psql with the same connection "
+        "string tells more."
+    )
+
+
+class StoreForbiddenError(RefusedError):
+    """The role that asks may not do that in a memory store on a server."""
+
+    code = "STORE_FORBIDDEN"
+    hint = "Nothing was changed. Its owner gives rights: see `Roles` in docs/scaling.md."
+
+
+class StorePasswordError(UsageError):
+    """A connection string has a password in it, which would be stored and shown."""
+
+    code = "STORE_PASSWORD"
+    hint = (
+        "Leave it out. Give it by $PGPASSWORD, by ~/.pgpass, by a service file (service=NAME), or "
+        "by a variable of your choice: memory use postgres --dsn DSN --password-variable NAME."
+    )
+
+
+class PostgresMissingError(FailedError):
+    """The store postgres needs the packages of the extra postgres, and they are not installed."""
+
+    code = "POSTGRES_UNAVAILABLE"
+    hint = "Install them: pip install 'dshloop[postgres]'."
+
+
+class HookWaitsError(PeerUnreachableError):
+    """The store that `memory hook` records in could not be reached; what happened is kept."""
+
+    code = "HOOK_WAITS"
+    hint = "It is recorded with the next hook of the session, or by dshloop memory outbox flush."
