@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -80,14 +80,19 @@ class Hit(NamedTuple):
 
     ``score`` lies in 0..1 and says how much of the question the entry covers: 0 is none of its
     words, 1 every word and each prominent; rare words weigh more than common ones. It can be
-    compared between questions; it is no probability. ``folded`` are ids of near-equal entries that
-    this hit stands for.
+    compared between questions; it is no probability. ``reasons`` are why it was found, or say so
+    when they are asked for. ``folded`` are ids of near-equal entries that this hit stands for.
     """
 
     entry: Entry
     score: float
-    why: Why = Why()
+    reasons: Why | Callable[[], Why] = Why()
     folded: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> Why:
+        """Why the entry was found."""
+        return self.reasons if isinstance(self.reasons, Why) else self.reasons()
 
     def as_json(self) -> dict[str, Any]:
         """Give the entry's value with ``score``, ``folded`` and ``why`` beside it."""

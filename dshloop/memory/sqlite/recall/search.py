@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -74,7 +75,7 @@ def recall(
         Hit(
             entries[one.best.line.seq],
             one.best.score,
-            answer.why(one.best),
+            partial(answer.why, one.best),
             tuple(entries[seq].id for seq in one.others if seq in entries),
         )
         for one in best
