@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dshloop.cli.agent_team import team
 from dshloop.cli.dock_complete import agent_ids, driver_names, loop_ids, session_ids
 from dshloop.cli.docked import (
     DryRun,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dshloop.runs.docking import Docking
 
 app = new_app("agent", "List, add, remove and start the agents of a profile's dock.", profile=True)
+app.add_typer(team)
 
 
 @app.command("list", cls=ProfileCommand, epilog="Example: dshloop agent list --profile web")

@@ -57,13 +57,16 @@ class Process(NamedTuple):
 
     def follow(self, script: Script) -> None:
         """Have the fake driver say what a script says; a resumed session goes on in it."""
-        from dshloop.drivers.scripted import ScriptedAdapter, requests_in
+        from dshloop.drivers.scripted import ScriptedAdapter
 
-        def earlier(session_id: str) -> int:
-            session = self.host.agents[session_id].session
-            return requests_in(session.events[: session.stored])
+        self.host.adapters[FAKE_PROVIDER] = ScriptedAdapter(script, earlier=self.earlier)
 
-        self.host.adapters[FAKE_PROVIDER] = ScriptedAdapter(script, earlier=earlier)
+    def earlier(self, session_id: str) -> int:
+        """Count the requests that a session had made before this process."""
+        from dshloop.drivers.scripted import requests_in
+
+        session = self.host.agents[session_id].session
+        return requests_in(session.events[: session.stored])
 
     async def stop(self) -> None:
         """End everything. May be called twice."""

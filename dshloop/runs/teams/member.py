@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from dshloop.drivers import FAKE, choose
 from dshloop.errors import DshloopError, ExitCode
 from dshloop.host.agent import Agent
 from dshloop.host.calling import call
@@ -13,6 +14,7 @@ from dshloop.host.engine import AgentHandle
 from dshloop.llm.messages import plain_text, user_message
 from dshloop.loops.binding import Binding, read_binding
 from dshloop.runs.making import as_ours
+from dshloop.runs.models import ModelAsked
 from dshloop.runs.opening import Opening
 from dshloop.runs.options import RunOptions
 from dshloop.runs.process import Process
@@ -20,8 +22,6 @@ from dshloop.runs.reply import failure_of, failure_text, reason_of
 from dshloop.runs.run import Ended
 from dshloop.runs.stored import StoredSessions
 from dshloop.transcripts.vocabulary import Event
-
-Began = Callable[[Agent], object]
 
 
 class Member(NamedTuple):
@@ -88,9 +88,29 @@ def called_off(name: str) -> Worked:
 
 async def opened(process: Process, sessions: StoredSessions, member: Member) -> AgentHandle:
     """Make the agent of a member. Raises what the dock, the loop and the session raise."""
-    opening = Opening(process, sessions, member.options)
+    opening = Opening(process, sessions, _asking(process, member.options))
     make = opening.create if member.options.resume is None else opening.resume
     return await make(sessions.clock)
+
+
+def _asking(process: Process, options: RunOptions) -> RunOptions:
+    """Leave the model out where a driver answers that asks none, as the dock's own agents do."""
+    choice = None if options.driver is None else choose(options.driver)
+    asked: dict[str, Any] = {"sessionId": options.session_id or "-"}
+    if choice is not None:
+        asked["driver"] = choice.name
+    if options.loop is not None:
+        asked["loop"] = options.loop
+    if options.preset is not None:
+        asked["meta"] = {"agentPreset": options.preset}
+    try:
+        selection = process.dock.select_create(asked)
+        process.loops.require(selection)
+        driver = process.dock.resolve(selection).driver
+    except DshloopError:  # which opening raises too
+        return options
+    answers_alone = driver == FAKE or (choice is not None and choice.provider is not None)
+    return replace(options, model=ModelAsked()) if answers_alone else options
 
 
 async def work(process: Process, member: Member, handle: AgentHandle) -> Worked:

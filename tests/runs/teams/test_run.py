@@ -1,0 +1,312 @@
+"""agent team run: declared agents at work together, one transcript, one exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dshloop.loops.teaming import TOOL
+from dshloop.transcripts.dsh import Transcript, read_transcript
+from tests.running import Ran, dshloop
+from tests.runs.teams.test_tool import LOOPS, POINTS
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    info = site / "team_pack-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "team_test_loops.py").write_text(LOOPS)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: team-pack\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    sys.modules.pop("team_test_loops", None)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def run(here: Path) -> Run:
+    def run_team(team: Any, *words: str) -> Ran:
+        file = here / "team.yml"
+        file.write_text(team if isinstance(team, str) else json.dumps(team))
+        return dshloop("agent", "team", "run", "team.yml", *words, cwd=here)
+
+    return run_team
+
+
+@pytest.fixture
+def docked(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A profile whose dock row asks for two agents; gives its patch file."""
+    assert dshloop("profile", "create", "p", "--template", "empty").code == 0
+    monkeypatch.setenv("DSHLOOP_PROFILE", "p")
+    patch = Path(os.environ["DSH_HOME"]) / "profiles" / "p" / "cordis.patch.yml"
+    patch.write_text(
+        "- insert:\n"
+        "    - id: dock\n"
+        "      name: dsh-loop-dock\n"
+        "      config:\n"
+        "        agents:\n"
+        "          - {id: planner, sessionId: plan, loop: own}\n"
+        "          - {id: coder, driver: fake-driver}\n"
+        "    - {id: engine, name: dsh-loop-dock/headless-driver, config: {fakeDriver: true}}\n"
+    )
+    return patch
+
+
+def logs() -> dict[str, Transcript]:
+    root = Path(os.environ["DSHLOOP_DATA"]) / "sessions"
+    read = [read_transcript(path) for path in root.rglob("session.jsonl")]
+    return {one.header.id: one for one in read if one.header is not None}
+
+
+def ends(ran: Ran) -> dict[str, Any]:
+    return {line["agent"]: line for line in ran.lines if line["type"] == "agent-end"}
+
+
+TWO = {
+    "prompt": "Say hello.",
+    "agents": [{"id": "a", "loop": "own", "prompt": "Be a."}, {"id": "bee", "driver": "ping"}],
+}
+
+
+def test_each_runs_on_its_own_loop_and_driver_with_its_own_prompt(run: Run) -> None:
+    ran = run(TWO, "--json")
+    assert ran.code == 0
+    assert ran.lines[0]["agents"] == ["a", "bee"]
+    assert ran.lines[-1]["outcome"] == "completed"
+    found = ends(ran)
+    assert (found["a"]["loop"], found["a"]["driver"]) == ("own", "saying")
+    assert (found["bee"]["loop"], found["bee"]["driver"]) == ("standard", "default")
+    assert found["a"]["text"] == "you said Be a."
+    assert found["bee"]["text"].startswith("loop-ping")
+    headers = {log.header.id: log.header for log in logs().values() if log.header}
+    assert {header.delegation_depth for header in headers.values()} == {0}
+    assert {header.origin for header in headers.values()} == {None}
+    assert found["a"]["session"] in headers
+    assert found["a"]["session"].startswith("a-session-")
+
+
+def test_the_transcript_has_every_event_of_every_log_in_order(run: Run) -> None:
+    ran = run(TWO, "--json")
+    for session, log in logs().items():
+        told = [
+            line["event"]
+            for line in ran.lines
+            if line["type"] == "event" and line["session"] == session
+        ]
+        assert told == log.events
+    labels = {(line["agent"], line["session"]) for line in ran.lines if line["type"] == "event"}
+    assert len(labels) == 2
+    assert [line["seq"] for line in ran.lines] == list(range(len(ran.lines)))
+
+
+def test_people_see_whole_lines_behind_names(run: Run, here: Path) -> None:
+    script = {"turns": [{"steps": [{"calls": [{"name": "nothing"}]}, "one\ntwo\n\nthree"]}]}
+    (here / "s.yml").write_text(json.dumps(script))
+    agents = [
+        {"id": "a", "prompt": "x\ny", "script": "s.yml"},
+        {"id": "long", "driver": "ping", "prompt": "z"},
+    ]
+    ran = run({"agents": agents})
+    assert ran.code == 0
+    assert [line for line in ran.out.splitlines() if line.startswith("a ")] == [
+        "a    | > x",
+        "a    | > y",
+        "a    | tool nothing {}",
+        'a    |   result failed: Error: unknown tool "nothing"',
+        "a    | one",
+        "a    | two",
+        "a    | ",
+        "a    | three",
+    ]
+    assert "long | loop-ping: local no-model reply" in ran.out
+    assert all(" | " in line for line in ran.out.splitlines())
+    assert [line.split()[-1] for line in ran.err.splitlines()] == ["(a)", "(long)"]
+
+
+def test_a_script_that_is_not_there_is_told(run: Run) -> None:
+    ran = run({"agents": [{"id": "a", "prompt": "x", "script": "s.yml"}]}, "--json")
+    assert (ran.code, ran.error["code"]) == (1, "UNREADABLE_FILE")
+
+
+def test_the_agents_of_the_profile_run_too_and_the_file_goes_before(run: Run, docked: Path) -> None:
+    ran = run({"prompt": "go", "agents": [{"id": "coder", "loop": "own"}, {"id": "new"}]},
+              "--driver", "fake", "--json")  # fmt: skip
+    assert ran.code == 0
+    found = ends(ran)
+    assert list(ran.lines[0]["agents"]) == ["planner", "coder", "new"]
+    assert {name: one["loop"] for name, one in found.items()} == {
+        "planner": "own",
+        "coder": "own",
+        "new": "standard",
+    }
+    assert {one["driver"] for one in found.values()} == {"fake-driver"}
+    assert found["planner"]["session"] == "plan"
+    before = docked.read_text()
+    again = run({"agents": []}, "--agent", "planner", "--prompt", "and on", "--json")
+    assert again.code == 0
+    opened = next(line for line in again.lines if line["type"] == "agent")
+    assert (opened["id"], opened["resumed"]) == ("plan", True)
+    assert docked.read_text() == before
+
+
+def test_a_profile_alone_is_enough(here: Path, docked: Path) -> None:
+    ran = dshloop("agent", "team", "run", "--prompt", "go", "--agent", "coder", cwd=here)
+    assert (ran.code, "coder | [FAKE-DRIVER]" in ran.out) == (0, True)
+
+
+def test_one_that_fails_stops_nobody_and_gives_the_exit_code(run: Run) -> None:
+    team = {
+        "prompt": "x",
+        "agents": [{"id": "ghost", "loop": "ghost"}, {"id": "good", "driver": "fake-driver"}],
+    }
+    ran = run(team, "--json")
+    assert ran.code == 3
+    assert ran.lines[-1]["outcome"] == "failed"
+    found = ends(ran)
+    assert found["ghost"]["failure"]["code"] == "UNKNOWN_LOOP"
+    assert found["good"]["outcome"] == "completed"
+    people = run(team)
+    assert 'error: agent "ghost": loop "ghost" is not registered' in people.err
+    assert "ghost | (failed: loop" in people.out
+
+
+def test_different_failures_are_a_failure(run: Run) -> None:
+    (Path(os.environ["HOME"]) / "cut.yml").write_text("turns: [{text: no, end: max-tokens}]")
+    script = f"{os.environ['HOME']}/cut.yml"
+    team = {"prompt": "x", "agents": [{"id": "g", "loop": "ghost"}, {"id": "c", "script": script}]}
+    ran = run(team, "--json")
+    assert ran.code == 1
+    assert ends(ran)["c"]["outcome"] == "max-tokens"
+
+
+def test_the_fake_driver_takes_an_entry_with_a_model(run: Run) -> None:
+    team = {"agents": [{"id": "a", "model": "m", "provider": "p", "prompt": "x"}]}
+    assert run(team, "--driver", "fake").code == 0
+    settings = Path(os.environ["DSH_HOME"]) / "settings.yaml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text("agent-loops: {defaultDriver: fake-driver}\n")
+    assert run(team).code == 0
+
+
+def test_agents_that_an_agent_starts_are_in_the_transcript(run: Run) -> None:
+    child = {"name": "kid", "prompt": "hi", "loop": "own"}
+    calls = [{"name": TOOL, "arguments": {"agents": [child]}}]
+    script = Path(os.environ["HOME"]) / "boss.yml"
+    script.write_text(json.dumps({"turns": [{"steps": [{"calls": calls}, "done"]}]}))
+    team = {"agents": [{"id": "lead", "loop": "boss", "prompt": "x", "script": str(script)}]}
+    ran = run(team, "--json")
+    assert ran.code == 0
+    opened = {line["agent"]: line for line in ran.lines if line["type"] == "agent"}
+    assert set(opened) == {"lead", "lead/kid"}
+    assert opened["lead/kid"]["parent"] == opened["lead"]["id"]
+    assert opened["lead/kid"]["depth"] == 1
+    assert "lead/kid | hi \n" in run(team).out
+
+
+@pytest.mark.parametrize(
+    ("team", "words", "code", "name"),
+    [
+        ({"agents": [{"id": "a"}]}, (), 2, "PROMPT_MISSING"),
+        ({"agents": []}, (), 2, "USAGE"),
+        ({"agents": [{"id": "a"}]}, ("--agent", "b", "--prompt", "x"), 3, "AGENT_NOT_FOUND"),
+        ({"agents": [{"id": "a"}, {"id": "a"}]}, ("--prompt", "x"), 1, "INVALID_CONFIG"),
+        ({"agents": [{"id": f"a{n}"} for n in range(33)]}, ("--prompt", "x"), 4, "TEAM_TOO_LARGE"),
+        ({"agents": [{"id": "a", "promt": "x"}]}, (), 1, "INVALID_CONFIG"),
+        ({"agents": [{"id": "a", "prompt": 7}]}, (), 1, "INVALID_CONFIG"),
+        ({"agents": [{"id": "a", "prompt": "x", "cwd": "nowhere"}]}, (), 2, "USAGE"),
+        ({"agents": [{"id": "a", "prompt": "x"}]}, ("--cwd", "nowhere"), 2, "USAGE"),
+        ({"agents": [{"id": "a", "prompt": "x"}]}, ("--parallel", "0"), 2, "USAGE"),
+        ({"agents": [{"id": "a", "prompt": "x"}]}, ("--driver", "ping", "--script", "s"), 2,
+         "USAGE"),
+    ],
+)  # fmt: skip
+def test_bad_input_starts_nothing(
+    run: Run, team: Any, words: tuple[str, ...], code: int, name: str
+) -> None:
+    ran = run(team, *words, "--json")
+    assert (ran.code, ran.error["code"]) == (code, name)
+    assert (ran.out, logs()) == ("", {})
+
+
+def test_what_is_wrong_in_the_file_has_its_line(run: Run) -> None:
+    ran = run("prompt: go\nagents:\n  - id: a\n    prompt: [1]\n", "--json")
+    assert ran.error["details"]["line"] == 4
+    assert "agents[0].prompt must be a non-empty string" in ran.error["message"]
+
+
+def test_so_many_at_once_as_asked_for(run: Run) -> None:
+    team = {"prompt": "x", "agents": [{"id": f"a{n}", "driver": "ping"} for n in range(5)]}
+    ran = run(team, "--parallel", "1", "--json")
+    assert ran.code == 0
+    running: set[str] = set()
+    for line in ran.lines:
+        if line["type"] == "agent":
+            running.add(line["agent"])
+        elif line["type"] == "agent-end":
+            running.discard(line["agent"])
+        assert len(running) <= 1
+
+
+def begun(here: Path, *, agents: int = 2) -> subprocess.Popen[str]:
+    """Start a team whose agents wait for a minute; gives it when all have begun to answer."""
+    team = [{"id": f"a{n}", "loop": "own", "prompt": "begin wait end"} for n in range(agents)]
+    (here / "team.yml").write_text(json.dumps({"agents": team}))
+    run = subprocess.Popen(
+        [sys.executable, "-m", "dshloop", "agent", "team", "run", "team.yml", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=here,
+    )
+    root = Path(os.environ["DSHLOOP_DATA"]) / "sessions"
+    until = time.monotonic() + 30
+    while sum(b"text-delta" in path.read_bytes() for path in root.rglob("session.jsonl")) < agents:
+        assert run.poll() is None, run.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return run
+
+
+def test_an_interrupt_aborts_all_and_keeps_what_was_said(here: Path) -> None:
+    run = begun(here)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=30)
+    assert (run.returncode, err) == (130, "")
+    end = json.loads(out.splitlines()[-1])
+    assert (end["type"], end["outcome"]) == ("end", "aborted")
+    assert [one["outcome"] for one in end["agents"]] == ["aborted", "aborted"]
+    for log in logs().values():
+        assert not log.closers()
+        said = [event for event in log.events if event["type"] == "assistant/message"]
+        assert said[0]["data"]["interrupted"]
+
+
+def test_a_killed_team_leaves_sessions_that_go_on(here: Path) -> None:
+    run = begun(here)
+    run.kill()
+    run.communicate()
+    found = logs()
+    assert len(found) == 2
+    assert all(log.closers() for log in found.values())
+    for session in found:
+        ran = dshloop("session", "run", "and on", "--resume", session, cwd=here)
+        assert (ran.code, ran.out) == (0, "and on \n"), ran.err
