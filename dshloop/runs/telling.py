@@ -34,14 +34,17 @@ class Told(NamedTuple):
 
 
 class Narrator:
-    """Tells one event after the other; keeps what a line is made of until it is complete."""
+    """Tells one event after the other; keeps what a line is made of until it is complete.
 
-    def __init__(self) -> None:
+    ``model`` is the one that was asked last before.
+    """
+
+    def __init__(self, model: str = "") -> None:
         self._reply = Reply()
         self._thought: list[str] = []
         self._thought_told = False  # of the message that is coming in
         self._calls: dict[str, Event] = {}
-        self._model = ""
+        self._model = one_line(model, _BEGINNING)
 
     def tell(self, event: Event) -> Iterator[Told]:
         """Give what an event adds, in order; nothing for what is only for machines."""

@@ -112,4 +112,6 @@ def help_text() -> str:
     rows = [(f"{name} {one.arguments}".strip(), one.meaning) for name, one in COMMANDS.items()]
     rows.append(("//text", "say a text that begins with a slash"))
     width = max(len(name) for name, _ in rows)
-    return "".join(f"{name:<{width}}  {meaning}\n" for name, meaning in [*rows, ("", ""), *KEYS])
+    return "".join(
+        f"{name:<{width}}  {meaning}".rstrip() + "\n" for name, meaning in [*rows, ("", ""), *KEYS]
+    )

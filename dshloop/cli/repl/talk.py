@@ -87,6 +87,7 @@ class Talk:
             screen=screen or create_output(stdout=invoked.env.stdout),
             color=color,
         )
+        self._narrator = Narrator()
         self._turns = 0
         self._left: ExitCode | None = None
         self._interrupted_at = float("-inf")
@@ -130,7 +131,6 @@ class Talk:
 
     async def answer(self, said: str | Message) -> None:
         """Say something and show what comes of it."""
-        narrator = Narrator()
         self.screen.begin_turn()
         with self.stopping(self.conversation.cancel), self._lines.typeahead.unechoed():
             async with self.screen.working():
@@ -139,7 +139,7 @@ class Talk:
                 else:
                     self.conversation.agent.followup(said)
                 async for event in self.conversation.events():
-                    for told in narrator.tell(event):
+                    for told in self._narrator.tell(event):
                         self.screen.tell(told)
                     self._count(event)
         self._tell_warnings()
@@ -159,9 +159,11 @@ class Talk:
         self.screen.notice(status_of(self.conversation, self.spent).line())
 
     def require_stored(self) -> None:
-        """Raise SESSION_NOT_FOUND as long as nothing was said."""
+        """Raise SESSION_NOT_FOUND as long as nothing was said; say what is kept nowhere."""
         if find_id(self.places, self.conversation.id) is None:
             raise SessionNotFoundError("nothing was said yet", hint="Say something first.")
+        if self.options.read_only and self.options.resume is not None:
+            self.screen.notice("without what was said here, which is kept nowhere (--read-only)")
 
     async def ask(self, question: str) -> bool:
         """Ask whether a call is allowed; Ctrl-C stops the turn that asks."""
@@ -178,8 +180,10 @@ class Talk:
 
     async def _open(self, options: RunOptions) -> Conversation:
         conversation = await Conversation.open(self.places, options, self.env.clock)
+        agent = conversation.agent
         self.spent = Spent()
-        self.spent.see(conversation.agent.session.events)
+        self.spent.see(agent.session.events)
+        self._narrator = Narrator(str(agent.latest.get("request/context", {}).get("model") or ""))
         return conversation
 
     async def _read_and_answer(self) -> None:

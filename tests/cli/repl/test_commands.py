@@ -1,0 +1,138 @@
+"""What a line means, what the help tells, what completion offers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from dshloop.cli.repl.commands import COMMANDS, help_text, meaning_of
+from dshloop.cli.repl.offers import Offering
+from dshloop.config import Config
+from dshloop.llm.credentials import Keyring
+from dshloop.llm.providers import read_providers
+from dshloop.paths import find_places
+from dshloop.runs.conversation import Conversation, RunOptions
+from dshloop.runs.telling import Told
+
+
+@pytest.mark.parametrize("line", ["", "  ", "\n"])
+def test_a_blank_line_means_nothing(line: str) -> None:
+    assert meaning_of(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "words"),
+    [
+        ("/help", "/help", ""),
+        (" /exit now ", "/exit", "now"),
+        ("/quit", "/exit", ""),
+        ("/?", "/help", ""),
+        ("/save  a b.md", "/save", "a b.md"),
+        ("/edit first\nsecond", "/edit", "first\nsecond"),
+    ],
+)
+def test_commands_and_their_words(line: str, name: str, words: str) -> None:
+    meant = meaning_of(line)
+    assert meant is not None
+    assert (meant.command, meant.words) == (COMMANDS[name], words)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("hi", "hi"),
+        ("a // b", "a // b"),
+        ("//etc/hosts // a file", "/etc/hosts // a file"),
+        ("  indented", "  indented"),
+    ],
+)
+def test_all_else_is_said(line: str, said: str) -> None:
+    meant = meaning_of(line)
+    assert meant is not None
+    assert meant.said == said
+
+
+def test_what_is_no_command_is_named() -> None:
+    meant = meaning_of("/helping me")
+    assert meant is not None
+    assert (meant.command, meant.said, meant.unknown) == (None, None, "/helping")
+
+
+def test_the_help_names_every_command_and_key() -> None:
+    text = help_text()
+    for name in COMMANDS:
+        assert f"\n{name}" in f"\n{text}"
+    for key in ("Ctrl-R", "Alt-Enter", "Ctrl-O", "Ctrl-C", "Ctrl-D", "Tab"):
+        assert f"\n{key} " in text
+
+
+# --- completion ----------------------------------------------------------------------------------
+
+
+def offered(*typed: str, cwd: Path) -> list[list[str]]:
+    """Give for each text what may stand in the place of its last word."""
+
+    async def ask() -> list[list[str]]:
+        places = find_places(os.environ, cwd)
+        providers = read_providers(Config(cwd, {}), Keyring({}, cwd))
+        options = RunOptions(cwd, "test", driver="fake", providers=lambda: providers)
+        conversation = await Conversation.open(places, options, time.time)
+        folds = [Told("fold", "read a"), Told("fold", "read b")]
+        talk: Any = SimpleNamespace(
+            conversation=conversation,
+            screen=SimpleNamespace(folds=folds),
+            env=SimpleNamespace(cwd=cwd),
+        )
+        completer, event = Offering(talk), CompleteEvent()
+        try:
+            return [
+                [one.text for one in completer.get_completions(Document(text), event)]
+                for text in typed
+            ]
+        finally:
+            await conversation.close()
+
+    return asyncio.run(ask())
+
+
+def test_commands_are_offered_and_nothing_else(tmp_path: Path) -> None:
+    everything, some, none, said, double, lines = offered(
+        "/", "/e", "/nothing", "he", "//", "/save\n", cwd=tmp_path
+    )
+    assert everything == list(COMMANDS)
+    assert some == ["/export", "/edit", "/exit"]
+    assert none == said == double == lines == []
+
+
+def test_arguments_are_offered(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").touch()
+    loops, drivers, presets, models, folds, formats, files = offered(
+        "/loop ", "/driver d", "/preset m", "/model deepseek/", "/show ", "/export h", "/save n",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert loops == ["standard"]
+    assert {"default", "dsh"} <= set(drivers)
+    assert presets == ["minimal"]
+    assert "deepseek/deepseek-flash" in models
+    assert folds == ["2", "1"]
+    assert formats == ["html"]
+    assert files == ["otes.md"]
+
+
+def test_a_fork_offers_what_it_changes_and_then_to_what(tmp_path: Path) -> None:
+    what, loops, presets, over, unknown, argument = offered(
+        "/fork ", "/fork loop s", "/fork preset m", "/fork loop standard x", "/none x",
+        "/loop standard s", cwd=tmp_path,
+    )  # fmt: skip
+    assert what == ["loop", "driver", "preset"]
+    assert loops == ["standard"]
+    assert presets == ["minimal"]
+    assert over == unknown == argument == []

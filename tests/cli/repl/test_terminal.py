@@ -1,0 +1,264 @@
+"""The conversation in a real terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dshloop.drivers.fake import FAKE_REPLY
+from tests.running import dshloop
+from tests.tmux import Screen, terminal
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no tmux"),
+]
+
+_NAMES = ("HOME", "DSH_HOME", "DSHLOOP_DATA", "DSHLOOP_CONFIG")
+
+
+@contextmanager
+def conversation(
+    cwd: Path,
+    *words: str,
+    script: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    columns: int = 100,
+) -> Iterator[Screen]:
+    """Hold a conversation in a terminal, up to its first prompt and for the block."""
+    driver = ["--driver", "fake"]
+    if script is not None:
+        path = cwd / "script.yml"
+        path.write_text(script, encoding="utf-8")
+        driver = ["--script", str(path)]
+    run = [sys.executable, "-m", "dshloop", "session", "run", *driver, *words]
+    shell = ["sh", "-c", 'trap : INT; "$@"; echo "left with $?"; sleep 60', "sh", *run]
+    named = {name: os.environ[name] for name in _NAMES} | dict(variables or {})
+    with terminal(shell, cwd=cwd, variables=named, columns=columns) as screen:
+        screen.wait("/help")
+        yield screen
+
+
+def say(screen: Screen, text: str) -> None:
+    screen.type(text)
+    screen.press("Enter")
+
+
+def stored() -> Any:
+    (row,) = dshloop("session", "list", "--all", "--json").json
+    return dshloop("session", "show", row["id"], "--json").json
+
+
+def said() -> list[str]:
+    messages = (one["data"] for one in stored()["events"] if one["type"] == "user/message")
+    return [one["content"][0]["text"] for one in messages if one["source"]["kind"] == "user"]
+
+
+def program_of(screen: Screen) -> int:
+    """Find the process that holds the conversation: the child of the shell in the terminal."""
+    shell = int(screen.call("display-message", "-p", "-t", "0", "#{pane_pid}"))
+    children = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+    return int(children[0])
+
+
+def test_lines_are_answered_and_the_status_is_below(tmp_path: Path) -> None:
+    with conversation(tmp_path) as screen:
+        screen.wait("standard on fake-driver · driver-ping/fake · no tokens yet")
+        say(screen, "hello")
+        screen.wait(FAKE_REPLY)
+        screen.wait("· context ")
+        screen.type("not this")
+        screen.press("C-c")
+        say(screen, "once more")
+        screen.wait(lambda shown: shown.count(FAKE_REPLY) == 2)
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+        screen.press("C-d")
+        shown = screen.wait("left with 0")
+    assert said() == ["hello", "once more"]
+    assert f"session {stored()['id']}" in shown.split(FAKE_REPLY)[-1]
+
+
+def test_several_lines_pastes_completion_and_search(tmp_path: Path) -> None:
+    with conversation(tmp_path) as screen:
+        screen.type("one")
+        screen.press("M-Enter")
+        say(screen, "two\\")
+        say(screen, "three")
+        screen.wait(FAKE_REPLY)
+        screen.call("set-buffer", "pasted one\npasted two\n/exit\n")
+        screen.call("paste-buffer", "-p", "-t", "0")
+        screen.wait("pasted two")
+        screen.press("Enter")
+        screen.wait(lambda shown: shown.count(FAKE_REPLY) == 2)
+        screen.type("/hel")
+        screen.wait("show this")
+        screen.press("Tab")
+        screen.wait("> /help")
+        screen.press("Enter")
+        screen.wait("go through what was said in this project")
+        screen.press("C-r")
+        screen.type("three")
+        screen.wait("I-search backward: three")
+        screen.press("Enter", "Enter")
+        screen.wait(lambda shown: shown.count(FAKE_REPLY) == 3)
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+        screen.press("C-d")
+        screen.wait("left with 0")
+    assert said() == ["one\ntwo\nthree", "pasted one\npasted two\n/exit\n", "one\ntwo\nthree"]
+
+
+SLOW = """\
+turns:
+  - {reasoning: "Let me see what this is about before I say anything.", pace: 0.1, text: Well.}
+  - {text: "A long answer that goes on and on.", pace: 0.2}
+  - {delay: 30, text: Never.}
+"""
+
+
+def test_thinking_spins_and_what_is_typed_meanwhile_waits(tmp_path: Path) -> None:
+    with conversation(tmp_path, script=SLOW) as screen:
+        say(screen, "hello")
+        screen.wait("thinking: Let me")
+        say(screen, "typed meanwhile")
+        shown = screen.wait("· thought: Let me see what this is about")
+        assert "typed meanwhile" not in shown
+        screen.wait("> typed meanwhile")
+        screen.press("C-o")
+        screen.wait("A long answer that goes on and on.")
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+        screen.press("C-o")
+        say(screen, "/show 1")
+        screen.wait("before I say anything.")
+    assert said() == ["hello", "typed meanwhile"]
+
+
+def test_ctrl_c_keeps_the_text_and_twice_leaves(tmp_path: Path) -> None:
+    with conversation(
+        tmp_path, script=SLOW.replace("  - {reasoning", "  # - {reasoning")
+    ) as screen:
+        say(screen, "hello")
+        screen.wait("A long")
+        screen.press("C-c")
+        screen.wait("[aborted]")
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+        time.sleep(1.2)  # a person who doesn't mean to leave
+        say(screen, "again")
+        screen.wait("waiting for fake 1 s")
+        screen.press("C-c")
+        screen.press("C-c")
+        screen.wait("left with 130")
+    shown = stored()
+    assert not shown["open"]
+    ends = [one["data"]["reason"]["kind"] for one in shown["events"] if one["type"] == "turn/end"]
+    assert ends == ["aborted", "aborted"]
+    answers = [one["data"] for one in shown["events"] if one["type"] == "assistant/message"]
+    assert answers[0]["interrupted"] is True
+    assert answers[0]["message"]["content"][0]["text"].startswith("A long")
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_drains_the_turn(tmp_path: Path, name: str, code: int) -> None:
+    with conversation(
+        tmp_path, script=SLOW.replace("  - {reasoning", "  # - {reasoning")
+    ) as screen:
+        say(screen, "hello")
+        screen.wait("A long")
+        os.kill(program_of(screen), getattr(signal, name))
+        shown = screen.wait(f"left with {code}")
+    assert "session 01" in shown.split("A long")[-1]
+    (end,) = (one["data"] for one in stored()["events"] if one["type"] == "turn/end")
+    assert end["reason"]["kind"] == "aborted"
+    assert not stored()["open"]
+
+
+def test_a_terminal_that_is_closed_loses_no_word(tmp_path: Path) -> None:
+    with conversation(
+        tmp_path, script=SLOW.replace("  - {reasoning", "  # - {reasoning")
+    ) as screen:
+        say(screen, "hello")
+        screen.wait("A long")
+        process = program_of(screen)
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    shown = stored()
+    assert not shown["open"]
+    answers = [one["data"] for one in shown["events"] if one["type"] == "assistant/message"]
+    assert answers[0]["message"]["content"][0]["text"].startswith("A long")
+
+
+ASKING = """\
+turns:
+  - steps:
+      - {delay: 1, calls: [{name: shell, arguments: {command: echo made > made.txt}}]}
+      - Over.
+  - Next.
+"""
+
+
+def test_a_question_is_asked_and_typed_ahead_answers_nothing(tmp_path: Path) -> None:
+    with conversation(tmp_path, script=ASKING) as screen:
+        say(screen, "go")
+        screen.wait("waiting")
+        say(screen, "y")  # before anything is asked
+        screen.wait("[y/N]")
+        time.sleep(0.3)
+        assert not (tmp_path / "made.txt").exists()
+        say(screen, "y")
+        screen.wait("Over.")
+        assert (tmp_path / "made.txt").exists()
+        screen.wait("> y\n")
+        say(screen, "es")
+        screen.wait("Next.")
+    assert said() == ["go", "yes"]
+
+
+def test_ctrl_c_at_a_question_swallows_no_line(tmp_path: Path) -> None:
+    with conversation(tmp_path, script=ASKING) as screen:
+        say(screen, "go")
+        screen.wait("[y/N]")
+        screen.press("C-c")
+        screen.wait("[aborted]")
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+        say(screen, "a whole line")
+        screen.wait("Over.")
+    assert said() == ["go", "a whole line"]
+    assert not (tmp_path / "made.txt").exists()
+
+
+def test_a_terminal_may_change_its_size(tmp_path: Path) -> None:
+    script = SLOW.replace("pace: 0.2", "delay: 2")
+    with conversation(tmp_path, script=script, columns=120) as screen:
+        screen.call("resize-window", "-t", "0", "-x", "40", "-y", "12")
+        screen.wait("standard on fake-driver · driver-ping/f…")
+        say(screen, "hello")
+        screen.wait("Well.")
+        screen.wait(lambda shown: shown.rstrip().endswith("…"))
+        say(screen, "more")
+        screen.wait("waiting")
+        screen.call("resize-window", "-t", "0", "-x", "90", "-y", "20")
+        shown = screen.wait("A long answer that goes on and on.")
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+    assert shown.count("waiting") <= 1
+
+
+def test_the_editor_writes_what_is_said(tmp_path: Path) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys; open(sys.argv[1], 'a').write(' in the editor\\nand more')")
+    named = {"EDITOR": f"{sys.executable} {editor}"}
+    with conversation(tmp_path, variables=named) as screen:
+        say(screen, "/edit written")
+        screen.wait(FAKE_REPLY)
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+        screen.type("typed")
+        screen.press("C-x", "C-e")
+        screen.wait(lambda shown: shown.count(FAKE_REPLY) == 2)
+    assert said() == ["written in the editor\nand more", "typed in the editor\nand more"]
