@@ -12,11 +12,14 @@ from dshloop.cli.docked import run_rows
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.params import ProfileCommand, invocation, new_app
 from dshloop.errors import ExitCode, InterruptedByUserError, UsageError
-from dshloop.result import Caution, End, Result, Stream, Table
+from dshloop.result import End, Result, Stream
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dshloop.runs.matrix.record import Record, Run
-    from dshloop.runs.matrix.running import Progress, Wanted
+    from dshloop.runs.matrix.running import Progress
+    from dshloop.runs.matrix.wanted import Wanted
 
 app = new_app("session", "")
 
@@ -88,6 +91,8 @@ def matrix(
     processes share the cells. A run that was stopped goes on where it was, with the same file or
     --resume. The exit code is 1 when a cell fails: its turn, a check, or that it can't begin.
     """
+    from dshloop.cli.session import matrix_shown
+
     invoked = invocation(ctx)
     _require_one(file=file, resume=resume, show=show, compare=compare, list_runs=list_runs or None)
     axes = None
@@ -96,16 +101,16 @@ def matrix(
 
         axes = read_axes(by)
     if list_runs:
-        return _list(invoked)
+        return matrix_shown.listed_runs(invoked)
     if compare is not None:
-        return _compare(invoked, *compare)
+        return matrix_shown.compared_runs(invoked, *compare)
     if show is not None:
-        return _show(invoked, show, axes)
+        return matrix_shown.shown_run(invoked, show, axes)
     if retry and resume is None:
         raise UsageError("--retry is for a run that --resume names", option="--retry")
     wanted, run, notices = _wanted(invoked, file, resume, new=new, dry_run=dry_run)
     if run is None:
-        return _planned(wanted)
+        return matrix_shown.planned_cells(wanted)
     records = _Records(wanted, run, jobs or _processors(), retry=retry)
     if invoked.json:
         return Stream(records.stream(axes), lambda _record: None)
@@ -139,47 +144,58 @@ def _wanted(
 ) -> tuple[Wanted, Run | None, list[str]]:
     """Read the file, and say with which run to go on: one that is named, one that stopped, or a
     new one; none for a dry run."""
+    from dataclasses import replace
     from pathlib import Path
 
     from dshloop.paths import absolute
-    from dshloop.runs.matrix.file import read_matrix
     from dshloop.runs.matrix.record import find_run
-    from dshloop.runs.matrix.running import Wanted, new_run, require_same, unfinished
+    from dshloop.runs.matrix.wanted import new_run, require_same
 
-    run = None if resume is None else find_run(invoked.places, resume)
-    if run is not None:
-        path = Path(run.about.file)
+    env = invoked.env
+    if resume is not None:
+        run = find_run(invoked.places, resume)
         invoked.profile = invoked.profile or run.about.profile
-    else:
-        path = absolute(file or "", invoked.env.cwd, invoked.env.variables)
-    wanted = Wanted.of(
+        wanted = _read(invoked, Path(run.about.file), Path(run.about.cwd))
+        require_same(run, wanted)
+        return wanted, None if dry_run else run, []
+    wanted = _read(invoked, absolute(file or "", env.cwd, env.variables), env.cwd)
+    notices = list(wanted.rows.notices)
+    if dry_run:
+        return wanted, None, notices
+    before = None if new else _going_on(wanted, notices)
+    if before is None:
+        return wanted, new_run(wanted), notices
+    return replace(wanted, cwd=Path(before.about.cwd)), before, notices
+
+
+def _read(invoked: Invocation, path: Path, cwd: Path) -> Wanted:
+    from dshloop.runs.matrix.file import read_matrix
+    from dshloop.runs.matrix.wanted import Wanted
+
+    return Wanted.of(
         invoked.places,
         read_matrix(path),
         run_rows(invoked),
         variables=invoked.env.variables,
-        cwd=invoked.env.cwd if run is None else Path(run.about.cwd),
+        cwd=cwd,
         command=invoked.command,
         clock=invoked.env.clock,
         config=invoked.config,
     )
-    if run is not None:
-        require_same(run, wanted)
-        return wanted, None if dry_run else run, []
-    notices = list(wanted.rows.notices)
-    if dry_run:
-        return wanted, None, notices
-    if not new:
-        before, changed = unfinished(wanted)
-        if before is not None:
-            notices.append(
-                f"run {before.id} of this file isn't complete and goes on; --new begins another"
-            )
-            return wanted, before, notices
-        if changed is not None:
-            notices.append(
-                f"run {changed.id} stays as it is, not complete: the file has changed since"
-            )
-    return wanted, new_run(wanted), notices
+
+
+def _going_on(wanted: Wanted, notices: list[str]) -> Run | None:
+    """Give the run of the file that isn't complete, if there is one; notice what is done."""
+    from dshloop.runs.matrix.wanted import unfinished
+
+    before, changed = unfinished(wanted)
+    if before is not None:
+        notices.append(
+            f"run {before.id} of this file isn't complete and goes on; --new begins another"
+        )
+    if changed is not None:
+        notices.append(f"run {changed.id} stays as it is, not complete: the file has changed since")
+    return before
 
 
 class _Records:
@@ -230,6 +246,7 @@ def _answer(
     invoked: Invocation, records: _Records, axes: Sequence[str] | None, notices: list[str]
 ) -> Result[Any]:
     """Run all that is left, telling how far it is, and give the table."""
+    from dshloop.cli.session.matrix_shown import run_result
     from dshloop.runs.matrix.table import summary
 
     run, progress = records.run, records.progress
@@ -245,70 +262,10 @@ def _answer(
             hint=f"Go on with it: dshloop session matrix --resume {run.id}",
             run=run.id,
         )
-    result = _result(run, progress.records, axes)
+    result = run_result(run, progress.records, axes)
     return result._replace(notices=[*notices, *result.notices], exit_code=records.exit_code)
 
 
 def _told(records: _Records, failed: int) -> str:
     done, total = len(records.progress.records), records.run.about.cells
     return f"{done} of {total} cells, {failed} failed …"
-
-
-# --- what is shown -------------------------------------------------------------------------------
-
-
-def _result(run: Run, records: Mapping[int, Record], axes: Sequence[str] | None) -> Result[Any]:
-    from dshloop.runs.matrix.table import by_axes, cells_table, reasons, run_json, summary
-
-    ordered = dict(sorted(records.items()))
-    data = {**run_json(run, ordered.values()), "records": list(ordered.values())}
-    view = cells_table(ordered)
-    if axes is not None:
-        data["by"], view = by_axes(ordered.values(), axes)
-    told = dict.fromkeys(note for record in ordered.values() for note in record["notices"])
-    stands = f"run {run.id}: {summary(ordered.values(), run.about.cells)}"
-    return Result(data, view, [*told, *reasons(ordered.values()), stands])
-
-
-def _show(invoked: Invocation, name: str, axes: Sequence[str] | None) -> Result[Any]:
-    from dshloop.runs.matrix.record import find_run
-
-    run = find_run(invoked.places, name)
-    return _result(run, run.records(), axes)
-
-
-def _planned(wanted: Wanted) -> Result[Any]:
-    from dshloop.runs.matrix.plan import AXES
-
-    data = [{"number": cell.number, **cell.axes, "skip": cell.skip} for cell in wanted.cells]
-    shown = [axis for axis in AXES if any(one[axis] is not None for one in data)]
-    rows = [
-        (str(one["number"]), *(str(one[axis] or "-") for axis in shown), one["skip"] or "")
-        for one in data
-    ]
-    columns = ("#", *(axis.upper() for axis in shown), "SKIPPED")
-    return Result(data, Table(columns, rows), [f"{len(data)} cells; none was run"])
-
-
-def _list(invoked: Invocation) -> Result[Any]:
-    from dshloop.runs.matrix.record import runs
-    from dshloop.runs.matrix.table import run_json, runs_table
-
-    found = [(run, run_json(run, run.records().values())) for run in runs(invoked.places)]
-    return Result([data for _, data in found], runs_table(found))
-
-
-def _compare(invoked: Invocation, a: str, b: str) -> Result[Any]:
-    from dshloop.runs.matrix.compare import compared, compared_table, totals_lines
-    from dshloop.runs.matrix.record import find_run
-
-    first, second = find_run(invoked.places, a), find_run(invoked.places, b)
-    found = compared(first.records().values(), second.records().values())
-    warnings = [
-        Caution(f"run {run.id} isn't complete", "MATRIX_UNFINISHED", details={"run": run.id})
-        for run in (first, second)
-        if len(run.records()) < run.about.cells
-    ]
-    data = {"a": first.id, "b": second.id, **found.as_json()}
-    notices = [f"{len(found.changed)} changed, {found.same} the same", *totals_lines(found)]
-    return Result(data, compared_table(found, first.id, second.id), notices, warnings)

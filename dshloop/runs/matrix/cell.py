@@ -4,66 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dshloop.drivers import FAKE, choose
-from dshloop.drivers.settings import EngineSettings
 from dshloop.errors import DshloopError, InternalError, LockHeldError
 from dshloop.host.abort import AbortSignal
-from dshloop.host.rows import HostRow
 from dshloop.llm.messages import plain_text
-from dshloop.paths import Places
-from dshloop.runs.conversation import Conversation, RunOptions
+from dshloop.runs.conversation import Conversation
 from dshloop.runs.matrix.checks import verdict
-from dshloop.runs.matrix.plan import Asked, Cell
-from dshloop.runs.models import ModelAsked
-from dshloop.runs.profile import ProfileRows
+from dshloop.runs.matrix.opening import Surroundings, run_options
+from dshloop.runs.matrix.plan import Cell
 from dshloop.runs.reply import failure_of, reason_of
 from dshloop.sessions.session import Clock
 from dshloop.sessions.stats import Stats, count
 from dshloop.times import iso_time
 from dshloop.transcripts.vocabulary import Event
 
-if TYPE_CHECKING:
-    from dshloop.llm.providers import Providers
-    from dshloop.loops.loops_file import LoopsFile
-
 TIMEOUT, UNAVAILABLE, SKIPPED, CRASHED = "timeout", "unavailable", "skipped", "crashed"
 """Outcomes beside those of turns: out of time, could not begin, was not wanted, its worker died."""
 
 GRACE = 3.0
 """Seconds that a turn may take to end when its time is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What all cells of a run share, as it can be given to another process.
-
-    ``rows`` are `HostRow`s without their places in files.
-    """
-
-    places: Places
-    rows: tuple[tuple[Any, ...], ...]
-    profile: str | None
-    file: LoopsFile | None
-    engines: EngineSettings
-    variables: Mapping[str, str]
-    cwd: Path
-    command: str
-    run: str
-    folder: Path  # of the file, for commands that check
-    timeout: float
-    allow_partial: bool = False
-    workspace: Path | None = None
-    work: Path | None = None  # where copies of the workspace go
-
-    @property
-    def profile_rows(self) -> ProfileRows:
-        """What each cell's process starts; what is to be told of it was told already."""
-        return ProfileRows(tuple(HostRow(*row) for row in self.rows), self.profile, (), self.file)
 
 
 @dataclass(slots=True)
@@ -308,56 +271,3 @@ def blank(cell: Cell) -> dict[str, Any]:
         "tries": 0,
         "finished_at": None,
     }
-
-
-def run_options(cell: Cell, around: Surroundings, cwd: Path) -> RunOptions:
-    """Say how a cell's session is opened. Raises what reading its script or config.yml raises."""
-    from functools import cache
-
-    from dshloop.config import read_config
-    from dshloop.llm.credentials import Keyring
-    from dshloop.llm.providers import read_providers
-
-    asked = cell.asked
-
-    @cache
-    def providers() -> Providers:
-        keys = Keyring(around.variables, around.places.dsh_home)
-        return read_providers(read_config(around.places), keys)
-
-    choice = None if asked.driver is None else choose(asked.driver)
-    modelless = choice is not None and (choice.name == FAKE or choice.provider is not None)
-    options = RunOptions(
-        cwd=cwd,
-        command=around.command,
-        driver=asked.driver,
-        loop=asked.loop,
-        preset=asked.preset,
-        session_id=cell.session(around.run),
-        model=ModelAsked() if modelless else _model(asked, providers),
-        providers=providers,
-        rows=around.profile_rows,
-        engines=_engines(asked, around),
-        allow_partial=around.allow_partial,
-    )
-    if asked.script is not None and choice is not None and choice.name == FAKE:
-        from dshloop.drivers.script import read_script
-
-        options = replace(options, script=read_script(asked.script))
-    return options
-
-
-def _model(asked: Asked, providers: Any) -> ModelAsked:
-    """Tell provider and model apart, for drivers that don't know our providers' names."""
-    provider, model = asked.provider, asked.model
-    if provider is None and model is not None and "/" in model:
-        name, _, rest = model.partition("/")
-        if rest and providers().find(name) is not None:
-            provider, model = name, rest
-    return ModelAsked(provider, model, asked.max_tokens, asked.effort)
-
-
-def _engines(asked: Asked, around: Surroundings) -> EngineSettings:
-    if asked.command is None:
-        return around.engines
-    return replace(around.engines, acp_command=asked.command)

@@ -19,7 +19,8 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dshloop.runs.matrix.cell import CellRun, Surroundings
+    from dshloop.runs.matrix.cell import CellRun
+    from dshloop.runs.matrix.opening import Surroundings
     from dshloop.runs.matrix.plan import Cell
 
 PATIENCE = 2.0
