@@ -56,6 +56,16 @@ class HookCall(NamedTuple):
     cwd: str
     data: Mapping[str, Any]
 
+    @classmethod
+    def made(cls, event: str, session: str, cwd: str, data: Mapping[str, Any]) -> HookCall:
+        """Make the call of an event by its name."""
+        return cls(event, _EVENTS[event][0], session, cwd, data)
+
+    @property
+    def recordable(self) -> bool:
+        """Whether there is something to record."""
+        return bool(self.data) or self.event in (START, END)
+
     @property
     def prompt(self) -> str:
         """What the person asked, where that is what happened."""
@@ -78,12 +88,12 @@ def read_hook(event: str | None, value: Any) -> HookCall:
     session = _text(value, "session_id") or _text(value, "sessionId")
     if not session:
         raise HookDataInvalidError("the data name no session", hint="They need a session_id.")
-    hook, members = _EVENTS[name]
+    members = _EVENTS[name][1]
     found = {_RENAMED.get(key, key): _kept(value[key]) for key in members if key in value}
     data = {key: told for key, told in found.items() if told not in (None, "")}
     if is_memorys_own(data):
         data = {}
-    return HookCall(name, hook, session, _text(value, "cwd"), data)
+    return HookCall.made(name, session, _text(value, "cwd"), data)
 
 
 def event_named(name: str) -> str:

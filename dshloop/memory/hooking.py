@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Set
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from dshloop.memory.entries import NewSession
@@ -14,6 +15,7 @@ from dshloop.memory.store import Filters, MemoryReader, MemoryRecorder, Observed
 QUERY = 2000
 """Characters of a prompt that are searched for."""
 _MOST = 12
+_WAITING = "hook%3A"
 
 
 class Setup(NamedTuple):
@@ -39,6 +41,14 @@ class Told(Protocol):
         """Let go of a session, or of what it was told."""
 
 
+def any_waits(outboxes: Path) -> bool:
+    """Whether there is an outbox of hooks (hook_waiting.py); asked by every call, so cheap."""
+    try:
+        return any(file.name.startswith(_WAITING) for file in outboxes.iterdir())
+    except OSError:
+        return False
+
+
 def take(store: MemoryRecorder, call: HookCall, setup: Setup, told: Told) -> tuple[
     Observed | None, str
 ]:  # fmt: skip
@@ -49,7 +59,7 @@ def take(store: MemoryRecorder, call: HookCall, setup: Setup, told: Told) -> tup
     if call.forgets:
         told.forget(call.session)
     found = _known(store, call, setup, told) if setup.injects else Recalled()
-    recorded = _recorded(store, call, setup) if setup.records else None
+    recorded = record(store, call, setup) if setup.records else None
     if found.ids:
         told.add(call.session, found.ids)
     return recorded, found.text
@@ -76,8 +86,13 @@ def _known(store: MemoryReader, call: HookCall, setup: Setup, told: Told) -> Rec
     return recalled(setup.project, fresh, setup.budget)
 
 
-def _recorded(store: MemoryRecorder, call: HookCall, setup: Setup) -> Observed | None:
-    """Record what happened; the beginning and the end of a session are no observations."""
+def record(
+    store: MemoryRecorder, call: HookCall, setup: Setup, *, at: float | None = None
+) -> Observed | None:
+    """Record what happened, now or ``at`` a time before.
+
+    The beginning and the end of a session are no observations.
+    """
     if call.event == START:
         store.start_session(NewSession(call.session, setup.project, call.cwd, setup.agent))
         return None
@@ -95,5 +110,6 @@ def _recorded(store: MemoryRecorder, call: HookCall, setup: Setup) -> Observed |
         project=setup.project,
         cwd=call.cwd,
         agent=setup.agent,
+        at=at,
     )
     return store.observe(new)

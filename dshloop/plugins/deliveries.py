@@ -17,9 +17,11 @@ from dshloop.errors import OutboxTargetError
 if TYPE_CHECKING:
     from dshloop.host.rows import HostRow
     from dshloop.memory.outbox_flush import Deliver
+    from dshloop.memory.store import MemoryRecorder
     from dshloop.plugins.memory_place import MemoryPlace
 
 TABLE = {
+    "hook": "dshloop.plugins.hook_delivery:delivery",
     "agentmemory": "dshloop.plugins.agentmemory.flushing:delivery",
     "patchouli": "dshloop.plugins.patchouli.flushing:delivery",
 }
@@ -27,7 +29,8 @@ TABLE = {
 
 
 class Surroundings(NamedTuple):
-    """Where what is delivered goes: our own memory, and the rows of the profile that was named.
+    """Where what is delivered goes: our own memory, other stores by their names (``recorder``),
+    and the rows of the profile that was named.
 
     ``rows`` composes them when they are asked for (secrets that only a row has); without a profile
     there are none.
@@ -35,6 +38,7 @@ class Surroundings(NamedTuple):
 
     place: MemoryPlace
     rows: Callable[[], Sequence[HostRow]] = tuple
+    recorder: Callable[[str], MemoryRecorder] | None = None
 
 
 Delivery = Callable[[str, Surroundings], AbstractContextManager["Deliver"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,12 +12,21 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import WriteVerb, given, module_app, opening, piped, project
 from dshloop.cli.params import invocation
-from dshloop.errors import DshloopError, HookDataInvalidError, UsageError
+from dshloop.errors import (
+    DshloopError,
+    HookDataInvalidError,
+    HookWaitsError,
+    PeerUnreachableError,
+    StoreBusyError,
+    UsageError,
+)
+from dshloop.memory.stores import EMBEDDED
 from dshloop.result import Caution, Document, Result
 
 if TYPE_CHECKING:
     from dshloop.memory.hook_input import HookCall
-    from dshloop.memory.store import Observed
+    from dshloop.memory.hooking import Setup
+    from dshloop.memory.store import MemoryRecorder, Observed
 
 app = module_app()
 _TYPER_FAULT: type[Exception] = typer.BadParameter.__mro__[2]
@@ -140,13 +150,37 @@ def _taken(
     call = read_hook(event, _data(run))
     setup = Setup(_project(run, call, project_name), agent, budget, record, inject)
     name, options = opening(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
-    store = open_recorder(name, **options)
+    told = ToldFiles(run.places.data / "hooks", run.env.clock)
     try:
-        told = ToldFiles(run.places.data / "hooks", run.env.clock)
-        recorded, text = take(store, call, setup, told)
-    finally:
-        store.close()
-    return _answer(run, call, recorded, text)
+        with closing(open_recorder(name, **options)) as store:
+            if setup.records:
+                _catch_up(run, name, store, call)
+            return _answer(run, call, *take(store, call, setup, told))
+    except (PeerUnreachableError, StoreBusyError) as fault:
+        if not (setup.records and call.recordable):
+            raise
+        _wait(run, name, call, setup)
+        raise HookWaitsError(f"{fault.message}; what happened is kept until then") from None
+
+
+def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call: HookCall) -> None:
+    """Record what waited before this call. Raises HOOK_WAITS where some of it has to wait on."""
+    from dshloop.memory.hooking import any_waits
+
+    if not any_waits(run.places.outbox):
+        return
+    from dshloop.memory.hook_waiting import caught_up, outbox_for
+
+    with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
+        if not caught_up(outbox, recorder, call):
+            raise HookWaitsError("what happened before can't be recorded yet")
+
+
+def _wait(run: Invocation, store: str | None, call: HookCall, setup: Setup) -> None:
+    from dshloop.memory.hook_waiting import outbox_for, wait
+
+    with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
+        wait(outbox, call, setup, run.env.clock())
 
 
 def _answer(

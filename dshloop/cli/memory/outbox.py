@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.memory.common import module_app
+from dshloop.cli.memory.common import module_app, opening
 from dshloop.cli.params import Command, ProfileCommand, invocation, new_app
 from dshloop.errors import (
     ExitCode,
@@ -22,6 +22,7 @@ from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
     from dshloop.memory.outbox import Entry, Outbox
+    from dshloop.memory.store import MemoryRecorder
     from dshloop.runs.outboxes import Delivered
 
 app = module_app()
@@ -92,7 +93,7 @@ def flush(
     boxes = _outboxes(run, store)
     if dry_run:
         return _would("send", [one for one in _entries(boxes, session) if one.state == "pending"])
-    return _sent(run, boxes, session)
+    return _sent(ctx, boxes, session)
 
 
 @outbox_app.command(cls=ProfileCommand, epilog="Example: dshloop memory outbox replay SESSION")
@@ -113,7 +114,7 @@ def replay(
         return _would("send", _entries(boxes, session))
     for outbox in boxes:
         outbox.replay(session)
-    return _sent(run, boxes, session)
+    return _sent(ctx, boxes, session)
 
 
 @outbox_app.command(cls=Command, epilog="Example: dshloop memory outbox drop --given-up --dry-run")
@@ -171,14 +172,17 @@ def _entries(boxes: Sequence[Outbox], session: str | None) -> list[Entry]:
     return [entry for outbox in boxes for entry in outbox.list(session)]
 
 
-def _sent(run: Invocation, boxes: Sequence[Outbox], session: str | None) -> Result[dict[str, Any]]:
+def _sent(
+    ctx: typer.Context, boxes: Sequence[Outbox], session: str | None
+) -> Result[dict[str, Any]]:
     from dshloop.cli.docked import run_rows
     from dshloop.plugins.deliveries import Surroundings
     from dshloop.runs.memory import memory_place
     from dshloop.runs.outboxes import deliver_all
 
+    run = invocation(ctx)
     place = memory_place(run.places, run.env.clock, run.env.variables)
-    around = Surroundings(place, lambda: run_rows(run).rows)
+    around = Surroundings(place, lambda: run_rows(run).rows, lambda name: _recorder(ctx, name))
     with run.progress("Sending …") as tell:
         done = deliver_all(boxes, around, session, lambda store: tell(f"Sending to {store} …"))
     lines = [_line(one) for one in done] or ["nothing waits"]
@@ -193,6 +197,16 @@ def _sent(run: Invocation, boxes: Sequence[Outbox], session: str | None) -> Resu
         if one.error is not None
     ]
     return Result(data, "\n".join(lines), warnings=warnings, exit_code=_exit_code(done))
+
+
+def _recorder(ctx: typer.Context, name: str) -> MemoryRecorder:
+    from dshloop.memory.stores import open_recorder
+
+    run = invocation(ctx)
+    store, options = opening(
+        ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")), name
+    )
+    return open_recorder(store, **options)
 
 
 def _exit_code(done: Sequence[Delivered]) -> ExitCode:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dshloop.errors import PeerDownError
+from dshloop.memory import stores
 from dshloop.memory.hook_settings import PROGRAMS
 from tests.cli.memory.steps import memory, remember
 from tests.cli.test_startup import HEAVY, imported
@@ -102,8 +106,6 @@ def test_a_store_that_can_not_be_opened_does_not_stop_the_agent(tmp_path: Path) 
 
 def test_settings_that_are_not_readable_do_not_stop_the_agent(tmp_path: Path) -> None:
     assert memory("use", "embedded").code == 0
-    import os
-
     (Path(os.environ["DSHLOOP_CONFIG"]) / "config.yml").write_text("memory: [")
     ran = hook("Stop", last_assistant_message="x")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
@@ -139,3 +141,107 @@ def test_a_hook_imports_nothing_heavy(project: None) -> None:
     assert not modules & (HEAVY - {"importlib.metadata"})
     assert "dshloop.memory.sqlite.store" not in modules
     assert "dshloop.memory.federation" not in imported(["memory", "stats"])
+
+
+# --- a store that is away ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Gives a switch that takes the store away, and back."""
+    opened = stores.open_recorder
+
+    def switch(is_away: bool) -> None:
+        def refused(*_words: Any, **_more: Any) -> Any:
+            raise PeerDownError("nobody is there")
+
+        monkeypatch.setattr(stores, "open_recorder", refused if is_away else opened)
+
+    return switch
+
+
+def recorded(*words: str) -> list[str]:
+    rows = memory("observations", *words, "--json").json
+    return [row["content"] for row in reversed(rows)]
+
+
+def test_a_daemon_that_is_away_keeps_nobody_from_keeping_what_happens(project: None) -> None:
+    words = ("--store", "agentmemory:http://127.0.0.1:1")
+    ran = hook("UserPromptSubmit", *words, prompt="first")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
+    assert "what happened is kept until then" in ran.err
+    assert hook("Stop", *words, "--strict", last_assistant_message="x").code == 5
+    assert hook("Stop", *words).code == 0  # it says nothing, so nothing is kept of it
+    waiting = memory("outbox", "list", "--json").json
+    assert [(row["store"], row["session"], row["kind"]) for row in waiting] == [
+        ("hook:agentmemory:http://127.0.0.1:1", "c1", "UserPromptSubmit"),
+        ("hook:agentmemory:http://127.0.0.1:1", "c1", "Stop"),
+    ]
+    assert memory("outbox", "flush").code == 5
+
+
+def test_what_waited_is_recorded_before_what_comes_later(
+    away: Callable[[bool], None], project: None
+) -> None:
+    hook("UserPromptSubmit", prompt="one")
+    away(True)
+    for prompt in ("two", "three"):
+        assert hook("UserPromptSubmit", prompt=prompt).code == 0
+    away(False)
+    assert hook("UserPromptSubmit", prompt="four").err == ""
+    assert recorded() == ["one", "two", "three", "four"]
+    assert memory("outbox", "list", "--json").json == []
+
+
+def test_what_waited_is_recorded_as_it_was(away: Callable[[bool], None], project: None) -> None:
+    key = "sk-" + "abcd1234" * 4
+    away(True)
+    hook("SessionStart", "--agent", "codex", source="startup")
+    hook("PostToolUse", "--agent", "codex", tool_name="Bash", tool_input={"command": "ls"},
+         tool_response=f"KEY={key}")  # fmt: skip
+    hook("SessionEnd", "--agent", "codex")
+    for file in Path(os.environ["DSHLOOP_DATA"]).rglob("*"):
+        assert not file.is_file() or key.encode() not in file.read_bytes()
+    away(False)
+    assert memory("sessions", "--json").json == []
+    assert memory("outbox", "flush", "--json").json["delivered"] == 3
+    (session,) = memory("sessions", "--json").json
+    assert (session["id"], session["agent"], session["status"]) == ("c1", "codex", "completed")
+    (entry,) = memory("observations", "--json").json
+    assert (entry["hook"], entry["type"], entry["project"]) == (
+        "post_tool_use",
+        "command_run",
+        "p",
+    )
+
+
+def test_the_start_of_a_session_takes_along_what_others_left(
+    away: Callable[[bool], None], project: None
+) -> None:
+    away(True)
+    hook("UserPromptSubmit", session="left", prompt="left behind")
+    away(False)
+    hook("UserPromptSubmit", session="c2", prompt="not the start")
+    assert recorded() == ["not the start"]
+    hook("SessionStart", session="c3")
+    assert recorded() == ["not the start", "left behind"]
+
+
+def test_behind_what_still_waits_a_call_waits_too(
+    away: Callable[[bool], None], project: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dshloop.memory import hook_waiting
+
+    away(True)
+    hook("UserPromptSubmit", prompt="one")
+    away(False)
+
+    def refuses(*_words: Any) -> None:
+        raise PeerDownError("not yet")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hook_waiting, "deliver", refuses)
+        assert hook("UserPromptSubmit", prompt="two").code == 0
+    assert recorded() == []
+    assert hook("UserPromptSubmit", prompt="three").code == 0
+    assert recorded() == ["one", "two", "three"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.memory.steps import memory, remember
+from tests.memory.agentmemory.daemons import Daemons
 from tests.running import dshloop
 
 
@@ -155,3 +156,34 @@ def test_what_excludes_each_other_and_what_is_unknown_is_refused(other: str) -> 
     assert memory("recall", " ", "--store", other, "--store", "embedded").code == 2
     for wrong in ("0", "-1", "nan", "inf", "soon"):
         assert memory("recall", "x", "--timeout", wrong).code == 2, wrong
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[str]:
+    """An agentmemory daemon: our own server over a store of its own."""
+    daemons = Daemons()
+    try:
+        with daemons.over(tmp_path / "daemon") as url:
+            yield f"agentmemory:{url}"
+    finally:
+        daemons.stop()
+
+
+def test_an_agentmemory_daemon_is_one_of_several(other: str, daemon: str) -> None:
+    remember("Deploys are announced in the channel", "--project", "p", "--store", daemon)
+    remember("Deploy only what two have read", "--project", "p", "--store", daemon)
+    several = ("--store", "embedded", "--store", other, "--store", daemon)
+    found = memory("recall", "what do we deploy", *several, "--json")
+    assert found.code == 0, found.err
+    places = {
+        hit["content"]: {hit["store"], *(place["store"] for place in hit["also_in"])}
+        for hit in found.json
+    }
+    assert places["Deploy only what two have read"] == {other, daemon}
+    assert places["We deploy on Fridays"] == {"embedded", other}
+    listed = memory("list", *several, "--json").json
+    assert len(listed) == 3
+    assert {row["store"] for row in listed} == {"embedded", other, daemon}
+    announced = next(row for row in listed if "announced" in row["content"])
+    assert memory("show", announced["id"], *several, "--json").json["store"] == daemon
+    assert memory("stats", *several, "--json").json["stores"][daemon]["memories"] == 2
