@@ -65,6 +65,8 @@ class Conversation:
             try:
                 if options.script is not None:
                     process.follow(options.script)
+                if options.prepare is not None:
+                    options.prepare(process)
                 opening = Opening(process, sessions, options)
                 make = opening.create if options.resume is None else opening.resume
                 return cls(await make(clock), process, options)

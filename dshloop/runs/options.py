@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dshloop.llm.providers import Providers
     from dshloop.runs.approving import Ask, Asking
     from dshloop.runs.attaching import Attachment
+    from dshloop.runs.process import Process
     from dshloop.sessions.session import Session
 
 
@@ -51,7 +52,8 @@ class RunOptions:
     tools that change something are off, and ``resume`` is not written to.
     ``script`` is what the fake driver says; ``model`` what was typed of a real one, which is of the
     ``providers`` that are set up. ``system`` is added to the prompt.
-    ``attached`` goes along with the first prompt; ``watcher`` is told of every event.
+    ``attached`` goes along with the first prompt; ``watcher`` is told of every event;
+    ``prepare`` sees what runs before a session is opened.
     """
 
     cwd: Path
@@ -75,6 +77,7 @@ class RunOptions:
     system: str | None = None
     attached: Sequence[Attachment] = ()
     watcher: Watcher | None = None
+    prepare: Callable[[Process], object] | None = None
 
     @property
     def seed(self) -> int | None:

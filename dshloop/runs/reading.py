@@ -17,11 +17,18 @@ _REASON = "the run is read-only: --read-only allows only {names}"
 
 def read_only_rows(rows: ProfileRows) -> ProfileRows:
     """Leave out what records, and have our memory only recalled; says which rows that are."""
-    left_out = [row.name for row in rows.rows if row.off is None and _writes(row)]
-    kept = tuple(_reading(row) for row in rows.rows if row.name not in left_out)
+    rows, left_out = without_recorders(rows)
+    kept = tuple(map(_reading, rows.rows))
     told = "nothing is changed: tools that change something are off, memory is only read"
     more = [f"left out of a read-only run: {', '.join(left_out)}"] if left_out else []
     return replace(rows, rows=kept, notices=(*rows.notices, f"read-only: {told}", *more))
+
+
+def without_recorders(rows: ProfileRows) -> tuple[ProfileRows, list[str]]:
+    """Leave out the rows that record what happens elsewhere; gives their names, too."""
+    left_out = [row.name for row in rows.rows if row.off is None and _writes(row)]
+    kept = tuple(row for row in rows.rows if row.name not in left_out)
+    return replace(rows, rows=kept), left_out
 
 
 def _writes(row: HostRow) -> bool:

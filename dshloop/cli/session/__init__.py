@@ -25,6 +25,7 @@ VERBS: Mapping[str, str] = {
     "restore": "keep",
     "fsck": "mend",
     "repair": "mend",
+    "replay": "replay",
     "bind": "bind",
 }
 

@@ -1,0 +1,121 @@
+"""A model and tools that say what a recording holds; nothing is asked, and nothing is run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from dshloop.host.agent import Agent
+from dshloop.host.tools import Execution, Tool, ToolFault, ToolResult
+from dshloop.llm.messages import Chunk, ModelRequest, failure
+from dshloop.sessions.recording import Answer, RecordedTurn, Recording
+
+MISSING = "NOT_RECORDED"
+
+
+class RecordedModel:
+    """Gives the answers of the turn that runs, in their order, whatever it is asked.
+
+    ``turn`` tells the number of that turn, ``abort`` aborts it with a cause.
+    """
+
+    provider = "recorded"
+
+    def __init__(
+        self,
+        recording: Recording,
+        turn: Callable[[], int],
+        abort: Callable[[Mapping[str, Any]], object],
+    ) -> None:
+        self._turns = {each.number: each for each in recording.turns}
+        self._turn, self._abort = turn, abort
+        self._given: dict[int, int] = {}
+        name = recording.config.get("provider")
+        self.providers = frozenset({name} if isinstance(name, str) else ())
+
+    def resolve_model(self, provider: str, model: str) -> dict[str, str]:
+        """Accept any model name."""
+        return {"provider": provider, "id": model, "name": model}
+
+    async def stream(self, _request: ModelRequest) -> AsyncIterator[Chunk]:
+        """Yield the next answer; where it was cut off, the turn is aborted as it was then."""
+        number = self._turn()
+        turn = self._turns.get(number)
+        answer = None if turn is None else self._next(turn)
+        if answer is None:
+            said = f"the recording has no answer to this request of turn {number}"
+            yield {"type": "finish", "reason": {"kind": "error", "failure": failure(said, MISSING)}}
+            return
+        for chunk in answer.chunks:
+            yield chunk
+        if answer.aborted is not None:
+            self._abort(answer.aborted)
+            await asyncio.Event().wait()  # until the abort cancels this
+
+    def _next(self, turn: RecordedTurn) -> Answer | None:
+        place = self._given.get(turn.number, 0)
+        self._given[turn.number] = place + 1
+        if place < len(turn.answers):
+            return turn.answers[place]
+        return None if turn.cause is None else Answer((), turn.cause)
+
+
+class RecordedTool(Tool):
+    """A tool that takes any arguments: the recording knows what came of them."""
+
+    def read_arguments(self, raw: str) -> Any:
+        """Give them as they are."""
+        return raw
+
+
+def play_tools(agent: Agent, recording: Recording) -> None:
+    """Have every tool of an agent answered from the recording; no other can be called."""
+    results = _Results(recording, agent)
+    for name in recording.tools:
+        real = agent.tools.get(name)
+        exclusive = real is not None and real.exclusive
+        agent.tools.register(RecordedTool(name, "", results.of, exclusive=exclusive))
+    agent.tools.restrict(allow=recording.tools)
+
+
+class _Results:
+    """The results of each turn: by the call's id, else by what was called with what."""
+
+    def __init__(self, recording: Recording, agent: Agent) -> None:
+        self._turns = {each.number: each for each in recording.turns}
+        self._agent = agent
+
+    def of(self, execution: Execution) -> ToolResult:
+        """Give the result of a call."""
+        turn = self._turns.get(execution.turn)
+        found = None if turn is None else _result(turn, execution)
+        if turn is not None and turn.stopped_at == execution.call_id and turn.cause is not None:
+            self._agent.cancel(turn.cause)
+        if found is None:
+            said = f"the recording has no result for {execution.name} {execution.raw_arguments}"
+            return ToolResult.failed(said, ToolFault("NotRecordedError", MISSING))
+        return found
+
+
+def _result(turn: RecordedTurn, execution: Execution) -> ToolResult | None:
+    asked = (execution.name, execution.raw_arguments)
+    found = turn.results.get(execution.call_id)
+    if found is None or (found.name, found.arguments) != asked:
+        same = (each for each in turn.results.values() if (each.name, each.arguments) == asked)
+        found = next(same, None)
+    return None if found is None else _as_result(found.result)
+
+
+def _as_result(data: Mapping[str, Any]) -> ToolResult:
+    message = data.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    block = content[0] if isinstance(content, list) and content else {}
+    error = data.get("error")
+    fault = None
+    if isinstance(error, Mapping):
+        fault = ToolFault(str(error.get("name")), str(error.get("code")))
+    return ToolResult(
+        block.get("content") or [], fault, is_error=bool(block.get("isError")),
+        meta=data.get("meta"),
+    )  # fmt: skip

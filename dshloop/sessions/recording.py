@@ -1,0 +1,237 @@
+"""What a log holds for playing its session again: what came in, what models and tools said. Pure.
+
+Events are as v0 has them (`to_v0`). An input is a message that came from outside through the
+inbox, or stands in the log without one; what plugins put before the model is no input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from dshloop.transcripts.vocabulary import Event
+
+Message = dict[str, Any]
+Chunk = dict[str, Any]
+Cause = Mapping[str, Any]
+
+
+class Answer(NamedTuple):
+    """What a model streamed for one request; ``aborted`` is what cut it off."""
+
+    chunks: Sequence[Chunk]
+    aborted: Cause | None = None
+
+
+class ToolAnswer(NamedTuple):
+    """The data of a ``tool/result``, with the call it is for."""
+
+    name: str
+    arguments: str
+    result: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class RecordedTurn:
+    """One turn: ``inputs`` by the step that took them, answers in order, results by call id.
+
+    ``cause`` is what aborted it; ``stopped_at`` the last call of one that was aborted behind its
+    last answer.
+    """
+
+    number: int
+    inputs: dict[int, list[Message]] = field(default_factory=dict)
+    answers: list[Answer] = field(default_factory=list)
+    results: dict[str, ToolAnswer] = field(default_factory=dict)
+    cause: Cause | None = None
+    stopped_at: str | None = None
+
+
+class Recording(NamedTuple):
+    """A session's turns, the config of its first request, and the names of all tools called."""
+
+    turns: Sequence[RecordedTurn]
+    config: Mapping[str, Any]
+    tools: Sequence[str]
+
+
+def read_recording(events: Iterable[Event]) -> Recording:
+    """Take a log apart."""
+    reader = _Reader()
+    for event in events:
+        reader.see(event)
+    return Recording(reader.turns, reader.config, sorted(reader.tools))
+
+
+class _Reader:
+    """Goes through a log once."""
+
+    def __init__(self) -> None:
+        self.turns: list[RecordedTurn] = []
+        self.config: Mapping[str, Any] = {}
+        self.tools: set[str] = set()
+        self._inbox: dict[str, list[Message]] = {}
+        self._taken: set[str] = set()  # ids of messages that came through the inbox
+        self._step = 0
+        self._asked = False
+        self._chunks: list[Chunk] = []
+        self._calls: dict[str, tuple[str, str]] = {}
+
+    def see(self, event: Event) -> None:
+        """Take one event in; what has no data is left out."""
+        handle = _HANDLERS.get(event["type"])
+        if handle is not None and isinstance(event["data"], Mapping):
+            handle(self, event["data"])
+
+    def start_turn(self, _data: Mapping[str, Any]) -> None:
+        self.turns.append(RecordedTurn(len(self.turns) + 1))
+        self._step, self._asked, self._chunks = 0, False, []
+
+    def start_step(self, _data: Mapping[str, Any]) -> None:
+        self._step += 1
+        self._ask()
+
+    def retry(self, _data: Mapping[str, Any]) -> None:
+        self._ask()
+
+    def splice(self, data: Mapping[str, Any]) -> None:
+        """Follow the inbox; what is taken out within a turn is its input."""
+        waiting = self._inbox.setdefault(str(data.get("target")), [])
+        start, count = _count(data.get("start")), _count(data.get("removedCount"))
+        inserted = [each for each in data.get("inserted") or () if isinstance(each, dict)]
+        removed = waiting[start : start + count]
+        waiting[start : start + count] = inserted
+        self._taken |= {str(each.get("id")) for each in inserted}
+        if removed and data.get("outcome") != "canceled" and self.turns:
+            outside = [each for each in removed if is_from_outside(each)]
+            self._input(outside, self._step + 1)
+
+    def said(self, data: Mapping[str, Any]) -> None:
+        """Take a message that the inbox of the log doesn't know."""
+        if self.turns and str(data.get("id")) not in self._taken and is_from_outside(data):
+            self._input([dict(data)], max(self._step, 1))
+
+    def header(self, data: Mapping[str, Any]) -> None:
+        header = data.get("header")
+        config = header.get("config") if isinstance(header, Mapping) else None
+        if isinstance(config, Mapping) and not self.config:
+            self.config = config
+
+    def chunk(self, data: Mapping[str, Any]) -> None:
+        if isinstance(data.get("chunk"), dict):
+            self._chunks.append(data["chunk"])
+
+    def answer(self, data: Mapping[str, Any]) -> None:
+        cut = bool(data.get("interrupted"))
+        chunks = self._chunks or list(_made_chunks(data))
+        self._answered(chunks, {"kind": "user"} if cut else None)
+
+    def failed(self, data: Mapping[str, Any]) -> None:
+        self._answered(_with_failure(self._chunks, data.get("failure")))
+
+    def call(self, data: Mapping[str, Any]) -> None:
+        name, arguments = str(data.get("name")), str(data.get("arguments"))
+        self._calls[str(data.get("callId"))] = (name, arguments)
+        self.tools.add(name)
+
+    def result(self, data: Mapping[str, Any]) -> None:
+        message = data.get("message")
+        source = message.get("source") if isinstance(message, Mapping) else None
+        call_id = str(source.get("callId")) if isinstance(source, Mapping) else ""
+        if self.turns and call_id in self._calls:
+            name, arguments = self._calls.pop(call_id)
+            self.turns[-1].results[call_id] = ToolAnswer(name, arguments, data)
+
+    def summary(self, data: Mapping[str, Any]) -> None:
+        """Take what a model said when it was asked for a summary."""
+        raw = data.get("rawOutput")
+        if self.turns and isinstance(raw, list):
+            made = _made_chunks({"message": {"content": raw}, "usage": data.get("usage")})
+            self.turns[-1].answers.append(Answer(list(made)))
+
+    def end_turn(self, data: Mapping[str, Any]) -> None:
+        given = data.get("reason")
+        reason: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+        if not self.turns:
+            return
+        turn = self.turns[-1]
+        if reason.get("kind") in ("aborted", "interrupted"):
+            cause = reason.get("reason")
+            turn.cause = cause if isinstance(cause, Mapping) else {"kind": "user"}
+        if self._asked:
+            chunks = self._chunks
+            if turn.cause is None:
+                chunks = _with_failure(chunks, reason.get("error"))
+            self._answered(chunks, turn.cause)
+        elif turn.cause is not None and turn.answers:
+            self._stop_at(turn)
+
+    def _stop_at(self, turn: RecordedTurn) -> None:
+        """Say where an abort came whose answer was whole: with its answer or its last call."""
+        last = turn.answers[-1]
+        if last.aborted is not None:
+            turn.answers[-1] = last._replace(aborted=turn.cause)
+        elif turn.results:
+            turn.stopped_at = next(reversed(turn.results))
+
+    def _ask(self) -> None:
+        self._asked, self._chunks = True, []
+
+    def _answered(self, chunks: Sequence[Chunk], aborted: Cause | None = None) -> None:
+        if self._asked and self.turns:
+            self.turns[-1].answers.append(Answer(list(chunks), aborted))
+        self._asked, self._chunks = False, []
+
+    def _input(self, messages: Sequence[Message], step: int) -> None:
+        if messages:
+            self.turns[-1].inputs.setdefault(step, []).extend(messages)
+
+
+_HANDLERS = {
+    "turn/start": _Reader.start_turn,
+    "step/start": _Reader.start_step,
+    "llm/retry-started": _Reader.retry,
+    "agent/inbox/spliced": _Reader.splice,
+    "user/message": _Reader.said,
+    "request/header": _Reader.header,
+    "assistant/chunk": _Reader.chunk,
+    "assistant/message": _Reader.answer,
+    "llm/retry": _Reader.failed,
+    "tool/call": _Reader.call,
+    "tool/result": _Reader.result,
+    "compaction/summary": _Reader.summary,
+    "turn/end": _Reader.end_turn,
+}
+
+
+def is_from_outside(message: Mapping[str, Any]) -> bool:
+    """Whether a message is a person's, and no plugin's."""
+    source = message.get("source")
+    return isinstance(source, Mapping) and source.get("kind") == "user"
+
+
+def _made_chunks(data: Mapping[str, Any]) -> Iterator[Chunk]:
+    """Make the stream of a message whose chunks were not recorded."""
+    message = data.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    blocks = [block for block in content or () if isinstance(block, dict)]
+    for index, block in enumerate(blocks):
+        yield {"type": "block-start", "index": index, "blockType": block.get("type")}
+        yield {"type": "block-end", "index": index, "block": block}
+    if isinstance(data.get("usage"), Mapping):
+        yield {"type": "usage", "usage": data["usage"]}
+    calls = any(block.get("type") == "tool-call" for block in blocks)
+    yield {"type": "finish", "reason": {"kind": "tool-calls" if calls else "stop"}}
+
+
+def _with_failure(chunks: Sequence[Chunk], failure: Any) -> list[Chunk]:
+    """End a stream with the failure it had, unless it says so itself."""
+    if any(chunk.get("type") == "finish" for chunk in chunks):
+        return list(chunks)
+    known = failure if isinstance(failure, Mapping) else {"message": "it failed", "code": "UNKNOWN"}
+    return [*chunks, {"type": "finish", "reason": {"kind": "error", "failure": dict(known)}}]
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value > 0 else 0
