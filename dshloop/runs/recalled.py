@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,16 @@ def recalled_in(conversation: Conversation) -> list[Recalled]:
         why = None if service is None else service.recall(conversation.id, data.get("id"))
         found.append(Recalled(turn, context_label(data["source"]), content_text(data), why))
     return found
+
+
+def keep_apart(conversation: Conversation, sessions: Iterable[str]) -> None:
+    """Have nothing recalled of sessions whose words are undone, or said again, in this one."""
+    from dshloop.plugins.local_memory.recalling import SERVICE, Recalling
+
+    service: Recalling | None = conversation.process.host.service(SERVICE)
+    if service is not None:
+        for session in sessions:
+            service.leave_out(session)
 
 
 def memory_state(rows: ProfileRows) -> str:

@@ -27,14 +27,19 @@ class Transcribing:
         self._path = path
         self._as_log = path.suffix == ".jsonl"
         self._file: TextIO | None = None
+        self._ours = False  # the file was made here
 
     def begin(self, session: Session) -> None:
-        """Make the file, and write what the session holds already."""
+        """Make the file, and write what the session holds already.
+
+        When a conversation goes on in another session, that one takes the place of the first.
+        """
         with writing(self._path):
             try:
-                self._file = _new_file(self._path)
+                self._file = _opened(self._path, os.O_TRUNC if self._ours else os.O_EXCL)
             except FileExistsError:
                 raise _exists(self._path) from None
+        self._ours = True
         if self._as_log:
             self._write(_line(session.header.raw))
         else:
@@ -68,8 +73,8 @@ class Transcribing:
             self._file.flush()
 
 
-def _new_file(path: Path) -> TextIO:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _opened(path: Path, how: int) -> TextIO:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)
     return os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n")
 
 

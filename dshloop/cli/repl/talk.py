@@ -23,6 +23,7 @@ from dshloop.llm.messages import Message
 from dshloop.runs.branching import reopening
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running, interrupts
+from dshloop.runs.recalled import keep_apart
 from dshloop.runs.reply import reason_of
 from dshloop.runs.status import Spent, status_of
 from dshloop.runs.telling import Narrator
@@ -88,6 +89,7 @@ class Talk:
             color=color,
         )
         self._narrator = Narrator()
+        self._earlier: set[str] = set()  # sessions of this conversation
         self._turns = 0
         self._left: ExitCode | None = None
         self._interrupted_at = float("-inf")
@@ -181,6 +183,8 @@ class Talk:
     async def _open(self, options: RunOptions) -> Conversation:
         conversation = await Conversation.open(self.places, options, self.env.clock)
         agent = conversation.agent
+        keep_apart(conversation, self._earlier - {conversation.id})
+        self._earlier.add(conversation.id)
         self.spent = Spent()
         self.spent.see(agent.session.events)
         self._narrator = Narrator(str(agent.latest.get("request/context", {}).get("model") or ""))

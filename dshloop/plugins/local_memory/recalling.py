@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ class Recalling:
         self._lane, self._project, self._budget, self._warn = lane, project, budget, warn
         self._told: dict[str, set[str]] = {}
         self._recalls: dict[str, dict[str, Recall]] = {}  # by session and message
+        self._apart: set[str] = set()
 
     async def step(
         self, event: Step, following: Callable[[], Awaitable[Mapping[str, Any]]]
@@ -68,7 +69,9 @@ class Recalling:
 
     async def _message(self, agent: Agent, query: str) -> Message | None:
         project, told = self._project(agent), self._told.setdefault(agent.id, set())
-        hits = await self._lane.ask(lambda store: _found(store, query, project, agent.id, told))
+        header = agent.session.header
+        others = {header.id, header.parent_session, *self._apart}
+        hits = await self._lane.ask(lambda store: _found(store, query, project, others, told))
         text, ids = recalled(project, hits, self._budget)
         told.update(ids)
         if not text:
@@ -77,6 +80,10 @@ class Recalling:
         recall = Recall(query, project, [hit for hit in hits if hit.entry.id in ids])
         self._recalls.setdefault(agent.id, {})[message["id"]] = recall
         return message
+
+    def leave_out(self, session: str) -> None:
+        """Recall nothing more of a session, because what was said there is said again or undone."""
+        self._apart.add(session)
 
     def recall(self, session: str, message: object) -> Recall | None:
         """Give why a message is in a session; None where that isn't known any more."""
@@ -98,6 +105,13 @@ def query_of(messages: Sequence[Message]) -> str:
     return "\n".join(text for text in said if text.strip())[:_QUERY]
 
 
-def _found(store: MemoryStore, query: str, project: str, session: str, told: set[str]) -> list[Hit]:
+def _found(
+    store: MemoryStore, query: str, project: str, apart: Set[str | None], told: Set[str]
+) -> list[Hit]:
+    """Give what answers a query, but nothing of sessions that say the same as this one."""
     hits = store.recall(query, Filters(project=project), limit=_MOST)
-    return [hit for hit in hits if hit.entry.session != session and hit.entry.id not in told]
+    return [
+        hit
+        for hit in hits
+        if hit.entry.id not in told and (not hit.entry.session or hit.entry.session not in apart)
+    ]

@@ -15,9 +15,11 @@ from dshloop.cli.invocation import Invocation
 from dshloop.config import Config
 from dshloop.drivers.fake import FAKE_REPLY
 from dshloop.environment import Environment
+from dshloop.errors import OutputExistsError
 from dshloop.llm.credentials import Keyring
 from dshloop.llm.providers import read_providers
 from dshloop.runs.profile import ProfileRows
+from dshloop.runs.transcribing import Transcribing
 from tests.cli.repl.talking import HOME, script, talk
 from tests.fake_model import fake_model
 from tests.running import dshloop
@@ -205,3 +207,12 @@ def test_a_loop_with_a_pin_says_so_and_takes_no_other_model(
     assert words(left.id) == ["hello", "again"]
     headers = [line["data"] for line in log_of(left.id) if line["type"] == "request/header"]
     assert headers[0]["header"]["config"]["reasoningEffort"] == "high"
+
+
+def test_a_transcript_follows_the_conversation_into_a_fork(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    left, _ = talk("one\rtwo\r/undo\rthree\r\x04", watcher=Transcribing(path))
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == log_of(left.id)
+    with pytest.raises(OutputExistsError):
+        Transcribing(path)

@@ -121,6 +121,16 @@ def test_memory_shows_what_was_recalled_and_why(tmp_path: Path, remembering: Pro
     assert told in later
 
 
+def test_what_is_undone_or_said_again_is_not_recalled(
+    tmp_path: Path, remembering: ProfileRows
+) -> None:
+    keys = "The harbour is painted blue\r/retry\rAnd the harbour wall?\r/undo\r"
+    _, out = talk(f"{keys}Which colour has the harbour?\r\x04", cwd=tmp_path, rows=remembering)
+    assert "context added" not in out
+    _, later = talk("Which colour has the harbour?\r\x04", cwd=tmp_path, rows=remembering)
+    assert "context added by plugin dshloop/memory recall" in later
+
+
 def test_memory_says_when_nothing_is_recalled_and_how_to_change_that() -> None:
     _, out = talk("hello\r/memory\r\x04")
     assert "[nothing was recalled in this session]" in out
