@@ -44,6 +44,7 @@ VERBS: Mapping[str, str] = {
     "backup": "care",
     "stores": "place",
     "use": "place",
+    "status": "status",
 }
 
 app = verbs_app(__name__, "memory", "Remember, recall and manage memories.", VERBS)

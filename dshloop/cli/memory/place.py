@@ -33,7 +33,7 @@ def stores(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
             "known": name in STORES,
             "in_use": name == used,
             "why": why if name == used else None,
-            "where": _where(run, name),
+            "where": where_of(run, name),
         }
         for name in names
     ]
@@ -75,7 +75,8 @@ def use(
     return Result(data, notices=[said], warnings=warnings)
 
 
-def _where(run: Invocation, name: str) -> str | None:
+def where_of(run: Invocation, name: str) -> str | None:
+    """Give where a store is as far as that is known without looking."""
     from dshloop.memory.stores import AGENTMEMORY, EMBEDDED, PATCHOULI
 
     if name == EMBEDDED:

@@ -31,7 +31,7 @@ def opened_together(ctx: typer.Context) -> Iterator[FederatedReader]:
         details = {"store": failure.store, "code": code}
         run.cautions.append(Caution(text, "STORE_SKIPPED", details=details))
 
-    sources = [Source(name, _opener(ctx, name)) for name in _names(ctx)]
+    sources = [Source(name, _opener(ctx, name)) for name in names_meant(ctx)]
     reader = FederatedReader(sources, patience=_patience(ctx), warn=warn)
     try:
         yield reader
@@ -51,7 +51,8 @@ def _opener(ctx: typer.Context, store: str) -> Callable[[], MemoryReader]:
     return lambda: open_reader(name, **options, readonly=readonly)
 
 
-def _names(ctx: typer.Context) -> Sequence[str]:
+def names_meant(ctx: typer.Context) -> Sequence[str]:
+    """Give the stores that are asked."""
     run, asked = invocation(ctx), given(ctx)
     one = [asked["store"]] if "store" in asked else []
     named: Sequence[str] = asked.get("stores") or one

@@ -16,6 +16,7 @@ from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Page
 from dshloop.memory.agentmemory_client.calls import Call
 from dshloop.memory.agentmemory_client.client import Agentmemory
+from dshloop.memory.agentmemory_client.identity import require_known
 from dshloop.memory.entries import Memory, Observation, Session
 
 T = TypeVar("T")
@@ -25,11 +26,15 @@ _SHRINK = 8
 
 
 class Daemon:
-    """The daemon as lists of entries; nothing is kept between two questions."""
+    """The daemon as lists of entries; nothing is kept between two questions.
+
+    Before the first one it is asked who it is: AGENTMEMORY_OLD, PEER_ANSWER, PEER_DENIED.
+    """
 
     def __init__(self, client: Agentmemory, clock: Callable[[], float]) -> None:
         self.client = client
         self.clock = clock
+        self._known = False
 
     @property
     def where(self) -> str:
@@ -38,6 +43,9 @@ class Daemon:
 
     def ask(self, call: Call[T]) -> T:
         """Make a request. Raises as `Agentmemory.ask`."""
+        if not self._known:
+            require_known(self.client.peer, self.client.ask(calls.health()))
+            self._known = True
         return self.client.ask(call)
 
     # --- memories ------------------------------------------------------------------------------

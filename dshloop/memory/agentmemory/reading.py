@@ -21,8 +21,10 @@ from dshloop.memory.agentmemory.found import (
 )
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Hit as Found
+from dshloop.memory.agentmemory_client.identity import require_known
 from dshloop.memory.entries import KINDS, MEMORY, OBSERVATION, Entry, Memory, Observation, Session
 from dshloop.memory.interchange.agentmemory_shape import LESSON
+from dshloop.memory.status import Probe
 from dshloop.memory.store import DEFAULT_LIMIT, Document, Filters, Hit, Record, Stats
 
 NAME = "agentmemory"
@@ -256,6 +258,15 @@ class AgentmemoryReader:
             ]
         at = next((at for at, one in enumerate(found) if one.id == entry.id), None)
         return [entry] if at is None else found[max(0, at - before) : at + after + 1]
+
+    def probe(self, seconds: float) -> Probe:
+        """Ask the daemon who and how it is, within a time. Raises as `Daemon`."""
+        with self.daemon.client.brisk(seconds) as client:
+            require_known(client.peer, client.ask(calls.livez()))
+            health = client.ask(calls.health())
+            require_known(client.peer, health)
+        secret = "accepted" if client.peer.secrets else "none needed"
+        return Probe(health.version, secret, (health.status, *health.alerts))
 
     def stats(self) -> Stats:
         """Count what is there."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
 from dshloop.errors import AgentmemoryRestartingError, DshloopError
-from dshloop.http import Peer, connect
+from dshloop.http import Peer, Timeouts, connect
 from dshloop.memory.agentmemory_client import outcome
 from dshloop.memory.agentmemory_client.calls import Call
 
@@ -24,6 +25,7 @@ class Agentmemory:
 
     def __init__(self, peer: Peer, variables: Mapping[str, str], patience: float = 4.0) -> None:
         self.peer = peer
+        self._variables = variables
         self._patience = patience
         self._client = connect(peer, variables)
 
@@ -38,6 +40,11 @@ class Agentmemory:
                 if not _may_ask_again(call, error) or time.monotonic() + _PAUSE > until:
                     raise
             time.sleep(_PAUSE)
+
+    def brisk(self, seconds: float) -> Agentmemory:
+        """Give another client of the same daemon, which waits so long and for no restart."""
+        timeouts = Timeouts(seconds, seconds, seconds)
+        return Agentmemory(replace(self.peer, timeouts=timeouts), self._variables, patience=0.0)
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -61,6 +61,10 @@ class Source(Protocol):
         """Give the scopes that are looked at."""
         ...
 
+    def version(self, seconds: float) -> str:
+        """Tell what answers, within a time."""
+        ...
+
     def size(self) -> int | None:
         """Give the bytes of the database, None when unknown."""
         ...

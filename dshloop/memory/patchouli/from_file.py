@@ -123,6 +123,10 @@ class FileSource:
         )  # fmt: skip
         return [json.loads(row[0]) for row in rows]
 
+    def version(self, seconds: float) -> str:  # noqa: ARG002 - it is known since it was opened
+        """Tell the schema, the only one that is opened."""
+        return f"schema {VERSION}"
+
     def size(self) -> int | None:
         """Give the bytes of the file and its log."""
         paths = (self.path, self.path.with_name(self.path.name + "-wal"))

@@ -64,6 +64,18 @@ class SocketSource:
         """Give the one scope."""
         return [self._scope]
 
+    def version(self, seconds: float) -> str:
+        """Shake hands."""
+        limit, self.client.timeout = self.client.timeout, seconds
+        try:
+            told = self.client.handshake()
+        finally:
+            self.client.timeout = limit
+        server = told.get("server")
+        named = server if isinstance(server, Mapping) else {}
+        name = " ".join(str(named[key]) for key in ("name", "version") if named.get(key))
+        return name or f"protocol {told['protocol_version']}"
+
     def size(self) -> int | None:
         """Tell nothing: the daemon doesn't."""
         return None

@@ -16,6 +16,7 @@ from dshloop.errors import (
 from dshloop.memory.entries import MEMORY, Entry, Memory, Session
 from dshloop.memory.patchouli.found import Found, Source, memory_of
 from dshloop.memory.patchouli_socket.wire import Change
+from dshloop.memory.status import Probe
 from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, Put, Record, Stats
 
 FLOOR = 0.3
@@ -98,6 +99,10 @@ class PatchouliStore:
             one._replace(version=number, latest=head.version in heads)
             for number, (one, head) in enumerate(zip(made, versions, strict=True), 1)
         ]
+
+    def probe(self, seconds: float) -> Probe:
+        """Ask what answers."""
+        return Probe(self._source.version(seconds))
 
     def stats(self) -> Stats:
         """Count what is there."""

@@ -1,0 +1,221 @@
+"""`dshloop memory status`: whether stores answer, what waits for them, what mends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dshloop.cli.invocation import Invocation
+from dshloop.cli.memory.common import WriteVerb, given, module_app, opening
+from dshloop.cli.params import invocation
+from dshloop.errors import ExitCode, StoreUnsupportedError, UsageError
+from dshloop.result import Caution, Result
+from dshloop.terminal import one_line
+
+if TYPE_CHECKING:
+    from dshloop.memory.outbox import Outbox
+    from dshloop.memory.status import Status, Waiting
+    from dshloop.memory.store import MemoryReader
+    from dshloop.runs.bridge_check import Checked
+
+app = module_app()
+_SECONDS = 5.0
+_LOCAL = ("agentmemory:local", "patchouli:dshloop")
+"""Outboxes of what goes to our own store."""
+
+
+class StatusVerb(WriteVerb):
+    """A verb about one store or several, or those of a profile's rows."""
+
+    extra = ("profile",)
+    sets = ("stores",)
+
+
+@app.command(cls=StatusVerb, epilog="Example: dshloop memory status --store agentmemory --check")
+def status(
+    ctx: typer.Context,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run the boot checks of dsh-agentmemory, too.")
+    ] = False,
+) -> Result[Any]:
+    """Tell whether a store answers, its version, what it holds, what waits for it, what mends it.
+
+    With --profile the stores that its memory rows use. Exit 5 when one can't be reached, 1 when a
+    check fails; the answer is printed all the same.
+    """
+    run = invocation(ctx)
+    if run.profile is not None:
+        if given(ctx):
+            raise UsageError("--profile and --store exclude each other", hint="Give one of them.")
+        meant = list(_of_profile(run))
+    elif check and not given(ctx):
+        meant = [("agentmemory", {})]
+    else:
+        from dshloop.cli.memory.several import names_meant
+
+        meant = [(name, {}) for name in names_meant(ctx)]
+    with run.progress("Asking …"):
+        found = [_status(ctx, name, variables) for name, variables in meant]
+    if check:
+        return _checked(found)
+    code = next((one.exit_code for one in found if one.error is not None), ExitCode.DONE)
+    views = ["\n".join(_lines(one)) for one in found]
+    several = len(found) != 1
+    data = [one.as_json() for one in found] if several else found[0].as_json()
+    return Result(data, "\n".join(views), warnings=_others(run, found), exit_code=code)
+
+
+def _of_profile(run: Invocation) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Give the stores of a profile's memory rows, and the secret that a row has for one."""
+    from dshloop.cli.docked import run_rows
+    from dshloop.memory.agentmemory_client.address import SECRET_VARIABLE
+    from dshloop.memory.stores import AGENTMEMORY, EMBEDDED, PATCHOULI
+    from dshloop.plugins.agentmemory.config import LOCAL, read_bridge_config
+    from dshloop.plugins.agentmemory.secret import ROW, resolve
+
+    found = False
+    for row in run_rows(run).rows:
+        if row.off is not None:
+            continue
+        if row.name == ROW:
+            config, found = read_bridge_config(row.config), True
+            secret = resolve(config.secret, run.env.variables).value
+            local = config.store == LOCAL
+            name = EMBEDDED if local else f"{AGENTMEMORY}:{config.base_url}"
+            yield name, {SECRET_VARIABLE: secret} if secret else {}
+        elif row.name == "dsh-patchouli-agent-loop":
+            found = True
+            yield PATCHOULI, {}
+    if not found:
+        yield EMBEDDED, {}
+
+
+def _status(ctx: typer.Context, name: str, variables: Mapping[str, str]) -> Status:
+    from dshloop.memory.status import status_of
+
+    run = invocation(ctx)
+    where = _where(run, name)
+    seconds = float(given(ctx).get("timeout") or run.config.get("memory.timeout") or _SECONDS)
+    reader = _opener(ctx, name, variables)
+    return status_of(name, where, reader, list(_outboxes(run, name, where)), seconds=seconds)
+
+
+def _opener(
+    ctx: typer.Context, name: str, variables: Mapping[str, str]
+) -> Callable[[], MemoryReader]:
+    from dshloop.memory.stores import open_reader
+
+    run = invocation(ctx)
+
+    def notice(text: str) -> None:
+        run.cautions.append(Caution(f"{name}: {text}", "STORE_NOTICE"))
+
+    _, options = opening(ctx, notice, name)
+    options["variables"] = {**options["variables"], **variables}
+    return lambda: open_reader(name, **options, readonly=_is_there(run, name))
+
+
+def _is_there(run: Invocation, name: str) -> bool:
+    """Whether a store may be opened for reading only: an embedded one has a file then."""
+    return name != "embedded" or run.places.memory_db.exists()
+
+
+def _where(run: Invocation, name: str) -> str | None:
+    from dshloop.cli.memory.place import where_of
+    from dshloop.paths import absolute
+
+    named = name.partition(":")[2]
+    if not named:
+        return where_of(run, name)
+    if "://" in named:
+        return named
+    return str(absolute(named, run.env.cwd, run.env.variables))
+
+
+def _outboxes(run: Invocation, name: str, where: str | None) -> Iterator[Outbox]:
+    """Give the outboxes of what is on its way to a store."""
+    from dshloop.memory.outbox_flush import outboxes
+
+    kind = name.partition(":")[0]
+    for outbox in outboxes(run.places.outbox, clock=run.env.clock):
+        ours = outbox.store in _LOCAL
+        if ours if kind == "embedded" else not ours and _is_for(outbox.store, kind, where):
+            yield outbox
+
+
+def _is_for(outbox: str, kind: str, where: str | None) -> bool:
+    """Whether an outbox, called KIND:NAME, is for a store; a daemon's is called by its address."""
+    of, _, name = outbox.partition(":")
+    if of != kind:
+        return False
+    return "://" not in name or name.rstrip("/") == (where or "").rstrip("/")
+
+
+def _others(run: Invocation, found: Sequence[Status]) -> list[Caution]:
+    """Tell of what waits for other stores."""
+    from dshloop.memory.outbox_flush import outboxes
+
+    told = {name for one in found for name in one.waiting.outboxes}
+    others = [one.state() for one in outboxes(run.places.outbox) if one.store not in told]
+    waiting = {one.store: one.pending for one in others if one.pending}
+    if not waiting:
+        return []
+    text = f"{sum(waiting.values())} entries wait for other stores: {', '.join(waiting)}"
+    return [Caution(text, "OUTBOX_ELSEWHERE", details={"stores": waiting})]
+
+
+def _checked(found: Sequence[Status]) -> Result[Any]:
+    from dshloop.runs.bridge_check import boot_checks
+
+    [one] = found if len(found) == 1 else [None]
+    if one is None or one.store.partition(":")[0] != "agentmemory":
+        raise StoreUnsupportedError(
+            "the boot checks are those of agentmemory",
+            hint="Run: dshloop memory status --store agentmemory --check",
+            store=None if one is None else one.store,
+        )
+    checks = boot_checks(one)
+    lines = [*_lines(one), *(_check_line(check) for check in checks)]
+    data = {**one.as_json(), "checks": [check.as_json() for check in checks]}
+    failed = ExitCode.DONE if all(check.passed for check in checks) else ExitCode.FAILED
+    return Result(data, "\n".join(lines), exit_code=one.exit_code or failed)
+
+
+def _check_line(check: Checked) -> str:
+    mark = "ok" if check.passed else "FAILED"
+    return f"  {mark:<6} {check.name:<18} {one_line(check.said)}"
+
+
+def _lines(one: Status) -> Iterator[str]:
+    yield f"{one.store}{f' at {one_line(one.where)}' if one.where else ''}"
+    yield f"  reachable    {'yes' if one.reachable else 'no'}"
+    if one.probe.version:
+        health = f" ({', '.join(one.probe.health)})" if one.probe.health else ""
+        yield f"  version      {one_line(one.probe.version + health)}"
+    if one.probe.secret:
+        yield f"  secret       {one.probe.secret}"
+    if one.stats is not None:
+        counts = ("memories", "observations", "sessions")
+        yield "  holds        " + ", ".join(f"{getattr(one.stats, n)} {n}" for n in counts)
+    yield from _waiting_lines(one.waiting)
+    if one.error is not None:
+        yield f"  error        {one_line(one.error.message)} ({one.error.code})"
+        if one.error.hint:
+            yield f"               {one_line(one.error.hint)}"
+    if one.mend is not None:
+        yield f"  mend         {one.mend}"
+
+
+def _waiting_lines(waiting: Waiting) -> Iterator[str]:
+    from dshloop.times import iso_time
+
+    given_up = f", {waiting.given_up} given up" if waiting.given_up else ""
+    dropped = f", {waiting.dropped} dropped" if waiting.dropped else ""
+    oldest = f", the oldest of {iso_time(waiting.oldest)}" if waiting.oldest else ""
+    yield f"  outbox       {waiting.pending} waiting{given_up}{dropped}{oldest}"
+    if waiting.last_success is not None:
+        yield f"  last success {iso_time(waiting.last_success)}"
+    if waiting.last_error:
+        yield f"  last error   {one_line(waiting.last_error)}"
