@@ -227,10 +227,10 @@ def asked_several(ctx: typer.Context) -> bool:
     return not _SEVERAL.isdisjoint(given(ctx))
 
 
-def origin_of(ctx: typer.Context, entry: Entry) -> Origin | None:
-    """Tell where an entry comes from, None where one store was asked."""
+def origins(ctx: typer.Context) -> Callable[[Entry], Origin] | None:
+    """Give what tells where an entry comes from, None where one store was asked."""
     known: Callable[[Entry], Origin] | None = ctx.meta.get(_ORIGIN)
-    return None if known is None else known(entry)
+    return known
 
 
 def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) -> Filters:

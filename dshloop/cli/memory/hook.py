@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 app = module_app()
 _TYPER_FAULT: type[Exception] = typer.BadParameter.__mro__[2]
 _STRICT = "--strict"
+BUDGET = 1500
+"""Tokens that are given back at most."""
 
 
 class HookVerb(WriteVerb):
@@ -91,7 +93,7 @@ def hook(
     ] = None,
     budget: Annotated[
         int, typer.Option("--budget", min=1, metavar="N", help="Give back at most N tokens.")
-    ] = 1500,
+    ] = BUDGET,
     record: Annotated[
         bool, typer.Option("--record/--no-record", help="Keep what happened.")
     ] = True,
@@ -122,7 +124,11 @@ def hook(
     unless --strict is given.
     """
     if print_settings is not None:
-        return _settings(ctx, print_settings, program, project_name)
+        given_here = {"project": project_name, "budget": None if budget == BUDGET else str(budget)}
+        switches = [
+            name for name, on in (("--no-record", record), ("--no-inject", inject)) if not on
+        ]
+        return _settings(ctx, print_settings, program, given_here, switches)
     try:
         return _taken(ctx, event, agent, project_name, budget, record=record, inject=inject)
     except Exception as fault:
@@ -228,7 +234,11 @@ def _project(run: Invocation, call: HookCall, named: str | None) -> str:
 
 
 def _settings(
-    ctx: typer.Context, agent: str, program: str, project_name: str | None
+    ctx: typer.Context,
+    agent: str,
+    program: str,
+    more: Mapping[str, str | None],
+    switches: Sequence[str],
 ) -> Result[dict[str, Any]]:
     import json
     import shutil
@@ -239,10 +249,9 @@ def _settings(
     if agent not in PROGRAMS:
         known = ", ".join(PROGRAMS)
         raise UsageError(f'there are no settings for "{agent}"', hint=f"Agents: {known}.")
-    asked: Mapping[str, str | None] = {"project": project_name, "store": given(ctx).get("store")}
-    options: Sequence[str] = [
-        word for key, value in asked.items() if value for word in (f"--{key}", value)
-    ]
+    asked = {**more, "store": given(ctx).get("store"), "data-dir": run.data_dir}
+    words = [word for key, value in asked.items() if value for word in (f"--{key}", value)]
+    options = [*words, *switches]
     found = settings(agent, program, options)
     notices = [f"these belong into {PROGRAMS[agent].file}, beside the hooks that are there"]
     if shutil.which(program, path=run.env.variables.get("PATH")) is None:

@@ -38,9 +38,9 @@ app = module_app()
 @app.command(cls=ShowVerb)
 def show(ctx: typer.Context, entry_id: Annotated[str, Id]) -> Result[Any]:
     """Show one memory or observation in full."""
-    how = form(ctx)
     with opened_to_read(ctx) as store:
         entry = store.get(entry_id)
+    how = form(ctx)
     whole = row_of(ctx, entry, entry.as_json())
     data = briefly(whole) if how.brief else whole
     if how.kind in ("json", "jsonl"):

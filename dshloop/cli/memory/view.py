@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from dshloop.cli.memory.common import asked_several, given, origin_of
+from dshloop.cli.memory.common import given, origins
 from dshloop.cli.params import invocation
 from dshloop.errors import UsageError
 from dshloop.result import Lines, Result, Table, View
@@ -16,6 +16,7 @@ from dshloop.times import iso_time
 
 if TYPE_CHECKING:
     from dshloop.memory.entries import Entry
+    from dshloop.memory.merging import Origin
     from dshloop.memory.store import Hit
 
 SNIPPET = 240  # characters of a text that a hit shows
@@ -31,13 +32,13 @@ _EVERY = "every project"
 class Form(NamedTuple):
     """What --format, --brief and --full ask for; ``kind`` is text, json, jsonl or md.
 
-    ``store`` names the store of an entry where several were asked.
+    ``origin`` tells where an entry is from, where several stores were asked.
     """
 
     kind: str
     brief: bool
     full: bool
-    store: Callable[[Entry], str] | None = None
+    origin: Callable[[Entry], Origin] | None = None
 
     @property
     def plain(self) -> bool:
@@ -45,8 +46,16 @@ class Form(NamedTuple):
         return self.kind == "text" and not (self.brief or self.full)
 
     def placed(self, entry: Entry) -> tuple[str, ...]:
-        """Give the store of an entry as a cell or word, nothing where one store was asked."""
-        return () if self.store is None else (self.store(entry),)
+        """Name the store of an entry, and how many more have it; nothing for one store."""
+        if self.origin is None:
+            return ()
+        store, also, _ = self.origin(entry)
+        return (f"{store}+{len(also)}" if also else store,)
+
+    def ranks(self, entry: Entry) -> list[str]:
+        """Give the places that a hit has in what stores found, as words."""
+        found = {} if self.origin is None else self.origin(entry).ranks
+        return [f"{rank} of {store}" for store, rank in found.items()]
 
 
 def form(ctx: typer.Context) -> Form:
@@ -58,26 +67,13 @@ def form(ctx: typer.Context) -> Form:
     kind = asked.get("format", "text")
     if invocation(ctx).json and kind != "jsonl":
         kind = "json"
-    return Form(kind, brief, full, _store_names(ctx))
-
-
-def _store_names(ctx: typer.Context) -> Callable[[Entry], str] | None:
-    """Give what names the stores of an entry: the one that it is from, and how many more."""
-    if not asked_several(ctx):
-        return None
-
-    def names(entry: Entry) -> str:
-        origin = origin_of(ctx, entry)
-        assert origin is not None
-        return f"{origin.store}+{len(origin.also)}" if origin.also else origin.store
-
-    return names
+    return Form(kind, brief, full, origins(ctx))
 
 
 def row_of(ctx: typer.Context, entry: Entry, row: dict[str, Any]) -> dict[str, Any]:
     """Put the store of an entry into its JSON value, where several were asked."""
-    origin = origin_of(ctx, entry)
-    return row if origin is None else {**row, **origin.as_json()}
+    known = origins(ctx)
+    return row if known is None else {**row, **known(entry).as_json()}
 
 
 def listed(
@@ -114,7 +110,7 @@ def entries_view(entries: Sequence[Entry], how: Form, empty: str) -> View:
         return "\n".join(_line(entry, how) for entry in entries)
     if how.full:
         return "\n\n".join(page(entry, how) for entry in entries)
-    columns = (*(("STORE",) if how.store else ()), "ID", "CREATED", "TYPE", "PROJECT", "TITLE")
+    columns = (*(("STORE",) if how.origin else ()), "ID", "CREATED", "TYPE", "PROJECT", "TITLE")
     rows = [(*how.placed(entry), *cells(entry)) for entry in entries]
     return Table(columns, rows, empty=empty)
 
@@ -178,7 +174,7 @@ def _hit(hit: Hit, how: Form, *, why: bool) -> str:
     lines = [head, *(_titled(entry, how) if not how.brief else [named(entry)])]
     if hit.folded:
         lines.append(f"(stands for {len(hit.folded)} more that say nearly the same)")
-    return "\n  ".join([*lines, *(_reasons(hit) if why else [])])
+    return "\n  ".join([*lines, *(_reasons(hit, how) if why else [])])
 
 
 def _titled(entry: Entry, how: Form) -> list[str]:
@@ -190,7 +186,7 @@ def _titled(entry: Entry, how: Form) -> list[str]:
     return [shown] if shown.startswith(title) else [title, shown]
 
 
-def _reasons(hit: Hit) -> list[str]:
+def _reasons(hit: Hit, how: Form) -> list[str]:
     why = hit.why
     told = (
         ("words", why.words),
@@ -199,6 +195,7 @@ def _reasons(hit: Hit) -> list[str]:
         ("in its neighbours", why.context),
         ("missing", why.missing),
         ("score", [f"{name} {part:.2f}" for name, part in why.parts.items()]),
+        ("number", how.ranks(hit.entry)),
     )
     return [f"{name + ':':<19} {one_line(', '.join(values))}" for name, values in told if values]
 

@@ -128,6 +128,15 @@ def test_the_settings_call_every_event_they_name(agent: str, project: None) -> N
     assert memory("hook", "--print-settings", agent, "--json").json["hooks"].keys() == hooks.keys()
 
 
+def test_settings_repeat_what_hooks_are_to_do() -> None:
+    words = ("--no-inject", "--no-record", "--budget", "300", "--data-dir", "/srv/notes")
+    ran = memory("hook", "--print-settings", "codex", *words)
+    assert ran.json["hooks"]["Stop"][0]["hooks"][0]["command"] == (
+        "dshloop memory hook Stop --agent codex --budget 300 --data-dir /srv/notes --no-record "
+        "--no-inject"
+    )
+
+
 def test_settings_name_the_program_as_asked() -> None:
     ran = memory("hook", "--print-settings", "codex", "--program", "/opt/my tools/dshloop")
     assert "'/opt/my tools/dshloop' memory hook Stop" in ran.out

@@ -46,6 +46,8 @@ def test_recall_asks_every_store_and_says_where_a_hit_is_from(other: str) -> Non
     assert second["also_in"] == []
     text = memory("recall", "when do we deploy", "--store", "embedded", "--store", other).out
     assert text.splitlines()[0].split()[1] == "embedded+1"
+    why = memory("recall", "when do we deploy", "--store", "embedded", "--store", other, "--why")
+    assert "number:             1 of embedded, " in why.out
     assert other in text
 
 
