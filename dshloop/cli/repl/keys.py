@@ -18,7 +18,7 @@ KEYS = (
     ("Tab", "complete a command or its argument"),
     ("Ctrl-O", "unfold the calls and thoughts of the last turn"),
     ("Ctrl-X Ctrl-E", "edit the line in $EDITOR"),
-    ("Ctrl-C", "stop the answer, whose text is kept; clear the line; twice in a second: leave"),
+    ("Ctrl-C", "stop the answer or clear the line; twice within a second: leave"),
     ("Ctrl-D", "leave"),
 )
 
