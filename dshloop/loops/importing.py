@@ -70,7 +70,15 @@ def load_driver(target: str) -> Driver:
 
     Raises LOOP_IMPORT_FAILED and INVALID_DRIVER.
     """
-    made = _made(target, load_object(target), lambda found: _member(found, "resume") is not None)
+    return make_driver(target, load_object(target))
+
+
+def make_driver(target: str, found: Any) -> Driver:
+    """Give the driver that an object is or makes; ``target`` is how messages call it.
+
+    Raises as `load_driver`.
+    """
+    made = _made(target, found, lambda one: _member(one, "resume") is not None)
     return read_driver(made, _DRIVER.format(target))
 
 

@@ -8,22 +8,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from dshloop.errors import LoopTargetError
 from dshloop.files import require_text, shown
-from dshloop.loops.importing import import_object, load_object, make_loop
+from dshloop.loops.importing import import_object, load_object, make_driver, make_loop
 from dshloop.loops.names import is_name, is_object, listed
-from dshloop.loops.registry import Loop
+from dshloop.loops.registry import Driver, Loop
 from dshloop.loops.strategy import is_target
+from dshloop.loops.wrapping import driver_loop
 
+Group = Literal["dshloop.loops", "dshloop.drivers"]
 GROUP: Final = "dshloop.loops"
+DRIVERS: Final = "dshloop.drivers"
+GROUPS: tuple[Group, ...] = (GROUP, DRIVERS)
 KINDS = ("strategy", "driver")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A loop by its id; ``make`` gives it as a new process would, and raises what that raises."""
+    """A loop by its id; ``make`` gives it as a new process would, and raises what that raises.
+
+    A driver is tried as the loop that does nothing but run on it.
+    """
 
     id: str
     target: str
@@ -93,14 +100,19 @@ def _of_folder(folder: Path) -> list[Subject]:
         raise LoopTargetError(
             f"{shown(manifest)} is no TOML: {fault}", file=shown(manifest)
         ) from None
-    points = _inner(about, "project", "entry-points", GROUP)
-    if not points:
+    points = _inner(about, "project", "entry-points")
+    found = [
+        _by_path(str(name), str(path), import_object, group)
+        for group in GROUPS
+        for name, path in _inner(points, group).items()
+    ]
+    if not found:
         raise LoopTargetError(
-            f"{shown(manifest)} offers no loop: it has no entry points of the group {GROUP}",
+            f"{shown(manifest)} offers no loop: it has no entry points of {GROUP} or {DRIVERS}",
             hint=f'Add [project.entry-points."{GROUP}"] with a line: ID = "MODULE:OBJECT".',
             file=shown(manifest),
         )
-    return [_by_path(str(name), str(path), import_object) for name, path in points.items()]
+    return found
 
 
 def _inner(value: Any, *keys: str) -> dict[str, Any]:
@@ -115,17 +127,23 @@ def _inner(value: Any, *keys: str) -> dict[str, Any]:
 def _of_package(name: str) -> list[Subject]:
     """Give the loops of the installed package that is called so."""
     return [
-        _by_path(loop_id, path, load_object)
-        for loop_id, path, package in _offered()
+        _by_path(loop_id, path, load_object, group)
+        for group in GROUPS
+        for loop_id, path, package in _offered(group)
         if _normal(package) == _normal(name)
     ]
 
 
 def _of_target(target: str) -> Subject:
     """Give one object; its id is its own, that of its entry point, or made of its name."""
-    offers = [loop_id for loop_id, path, _ in _offered() if path == target]
+    offers = [
+        (loop_id, group)
+        for group in GROUPS
+        for loop_id, path, _ in _offered(group)
+        if path == target
+    ]
     if offers:
-        return _by_path(offers[0], target, load_object)
+        return _by_path(offers[0][0], target, load_object, offers[0][1])
     found = load_object(target)
     loop_id = _own_id(found, target.rpartition(":")[2].rpartition(".")[2])
     return Subject(loop_id, target, lambda: make_loop(loop_id, target, found))
@@ -137,9 +155,14 @@ def _of_module(name: str) -> list[Subject]:
         raise LoopTargetError(
             f'"{name}" is no module, no installed package with loops, and no folder', target=name
         )
-    offers = [one for one in _offered() if f"{one[1]}.".startswith((f"{name}:", f"{name}."))]
+    offers = [
+        _by_path(loop_id, path, load_object, group)
+        for group in GROUPS
+        for loop_id, path, _ in _offered(group)
+        if f"{path}.".startswith((f"{name}:", f"{name}."))
+    ]
     if offers:
-        return [_by_path(loop_id, path, load_object) for loop_id, path, _ in offers]
+        return offers
     module = load_object(f"{name}:__dict__")
     found = {key: one for key, one in module.items() if key[:1] != "_" and _is_loop(one, name)}
     if not found:
@@ -150,14 +173,20 @@ def _of_module(name: str) -> list[Subject]:
     return [subject_of(one, called=key) for key, one in found.items()]
 
 
-def _offered() -> Sequence[tuple[str, str, str]]:
+def _offered(group: Group) -> Sequence[tuple[str, str, str]]:
     from dshloop.loops.discovery import offered
 
-    return offered(GROUP)
+    return offered(group)
 
 
-def _by_path(loop_id: str, target: str, load: Callable[[str], Any]) -> Subject:
-    return Subject(loop_id, target, lambda: make_loop(loop_id, target, load(target)))
+def _by_path(name: str, target: str, load: Callable[[str], Any], group: Group = GROUP) -> Subject:
+    if group == DRIVERS:
+        return Subject(name, target, lambda: _on_driver(name, make_driver(target, load(target))))
+    return Subject(name, target, lambda: make_loop(name, target, load(target)))
+
+
+def _on_driver(name: str, driver: Driver) -> Loop:
+    return driver_loop(driver.create_agent, driver.resume, id=name)
 
 
 def _is_module(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from dshloop.loops.strategy import Strategy
 from dshloop.loops.strategy_setup import strategy_as_loop
 from dshloop.runs.authoring.checks import CHECKS
 from dshloop.runs.authoring.subjects import subject_of
-from dshloop.runs.authoring.trying import check_loop
+from dshloop.runs.authoring.trying import check_loop, try_loops
 from tests.runs.authoring.bad_loops import WRONG, BlocksInSetup, HangsInSetup
+from tests.test_documents import FILE, ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +79,21 @@ def test_a_setup_that_commits_and_undoes_passes() -> None:
         assert agent.prompt is not None
 
     assert passed({"id": "committing", "kind": "strategy", "setup": setup}) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "package"),
+    [
+        ("loop-provider-spec.md", "counting"),
+        ("loop-provider-spec.md", "shouting"),
+        ("default-driver.md", "parrot"),  # an engine that shares nothing with ours but the agent
+    ],
+)
+def test_the_loops_and_drivers_of_our_pages_pass(tmp_path: Path, page: str, package: str) -> None:
+    for match in FILE.finditer((ROOT / "docs" / page).read_text(encoding="utf-8")):
+        file = tmp_path / match["path"]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(match["body"], encoding="utf-8")
+    report = try_loops(f"./{package}", tmp_path)
+    assert [check.said for one in report.loops for check in one.failed] == []
+    assert [one.loop for one in report.loops] == [package]

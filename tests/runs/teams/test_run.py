@@ -17,22 +17,8 @@ import pytest
 from dshloop.loops.teaming import TOOL
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from tests.running import Ran, dshloop
-from tests.runs.teams.test_tool import LOOPS, POINTS
 
 Run = Callable[..., Ran]
-
-
-@pytest.fixture(autouse=True)
-def loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = tmp_path / "site"
-    info = site / "team_pack-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "team_test_loops.py").write_text(LOOPS)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: team-pack\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(POINTS)
-    monkeypatch.syspath_prepend(str(site))
-    monkeypatch.setenv("PYTHONPATH", str(site))
-    sys.modules.pop("team_test_loops", None)
 
 
 @pytest.fixture
