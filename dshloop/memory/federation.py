@@ -8,56 +8,23 @@ is no answer.
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from queue import SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
-from dshloop.errors import (
-    AmbiguousIdError,
-    DshloopError,
-    MemoryNotFoundError,
-    StoreSilentError,
-    StoresUnreachableError,
-    StoreUnknownError,
-    UsageError,
-)
+from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
 from dshloop.memory.entries import Entry, Memory, Session
 from dshloop.memory.merging import Origin, merged_entries, merged_hits, same_text
 from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, MemoryReader, Stats
+from dshloop.memory.store_lanes import Failure, Question, Source, StoreLanes
+
+__all__ = ["PATIENCE", "Failure", "FederatedReader", "Source", "total_of"]
 
 PATIENCE = 5.0
 """Seconds that a store may take for an answer, its opening included."""
 
-_LETTING_GO = 1.0  # seconds for stores to close; one that hangs is left behind
-_ASKERS = (UsageError, StoreUnknownError)  # faults of the question: no store could mend them
 _EVERYTHING = Filters()
 T = TypeVar("T")
 E = TypeVar("E", bound=Entry)
-Question = Callable[[MemoryReader], T]
-
-
-class Source(NamedTuple):
-    """A store by its name, and what opens it."""
-
-    name: str
-    open: Callable[[], MemoryReader]
-
-
-class Failure(NamedTuple):
-    """A store that gave no answer, and why."""
-
-    store: str
-    error: Exception
-
-    @property
-    def message(self) -> str:
-        """Say why in a sentence."""
-        error = self.error
-        text = error.message if isinstance(error, DshloopError) else str(error)
-        return text or type(error).__name__
 
 
 class FederatedReader:
@@ -75,15 +42,13 @@ class FederatedReader:
         patience: float = PATIENCE,
         warn: Callable[[Failure], object] = lambda _failure: None,
     ) -> None:
-        self._lanes = [_Lane(source) for source in sources]
-        self._patience, self._warn = patience, warn
-        self._told: set[str] = set()
+        self._stores = StoreLanes(sources, patience, warn)
         self._origins: dict[tuple[str, str, str], Origin] = {}
 
     @property
     def name(self) -> str:
         """The names of all stores."""
-        return ", ".join(lane.name for lane in self._lanes)
+        return ", ".join(self._stores.names)
 
     def origin_of(self, entry: Entry) -> Origin:
         """Tell in which stores an entry is that was given here; KeyError for any other."""
@@ -102,7 +67,7 @@ class FederatedReader:
         semantic: bool | None = None,
     ) -> Sequence[Hit]:
         """Find what answers a question in any store, by rank."""
-        answers = self._ask(
+        answers = self._stores.ask(
             lambda store: store.recall(
                 query, filters, limit=limit + offset, min_score=min_score, semantic=semantic
             )
@@ -120,7 +85,7 @@ class FederatedReader:
     ) -> Sequence[Entry]:
         """Give the entries of all stores in order of their creation."""
         most = None if limit is None else limit + offset
-        answers = self._ask(
+        answers = self._stores.ask(
             lambda store: store.list(filters, limit=most, oldest_first=oldest_first)
         )
         found = merged_entries(answers, oldest_first=oldest_first)[offset:most]
@@ -128,13 +93,13 @@ class FederatedReader:
 
     def count(self, filters: Filters = _EVERYTHING) -> int:
         """Count the entries of all stores; what two of them have counts twice."""
-        return sum(self._ask(lambda store: store.count(filters)).values())
+        return sum(self._stores.ask(lambda store: store.count(filters)).values())
 
     # --- one entry -----------------------------------------------------------------------------
 
     def get(self, id: str) -> Entry:  # noqa: A002
         """Give an entry; AMBIGUOUS_ID also when stores have different texts under it."""
-        answers = self._ask(lambda store: _found(store, id))
+        answers = self._stores.ask(lambda store: _found(store, id))
         here = {name: [entry] for name, entry in answers.items() if entry is not None}
         found = merged_entries(here)
         if not found:
@@ -167,7 +132,7 @@ class FederatedReader:
 
     def get_session(self, id: str) -> Session | None:  # noqa: A002
         """Give a session of the first store that has it."""
-        answers = self._ask(lambda store: store.get_session(id))
+        answers = self._stores.ask(lambda store: store.get_session(id))
         return next((found for found in answers.values() if found is not None), None)
 
     def sessions(
@@ -183,7 +148,7 @@ class FederatedReader:
     ) -> Sequence[Session]:
         """Give the sessions of all stores, each once."""
         most = None if limit is None else limit + offset
-        answers = self._ask(
+        answers = self._stores.ask(
             lambda store: store.sessions(
                 project=project, agent=agent, since=since, until=until, limit=most,
                 oldest_first=oldest_first,
@@ -202,60 +167,17 @@ class FederatedReader:
 
     def stats_by_store(self) -> Mapping[str, Stats]:
         """Count what is in each store that answers."""
-        return self._ask(lambda store: store.stats())
+        return self._stores.ask(lambda store: store.stats())
 
     def close(self) -> None:
         """Let go of the stores; one that hangs is left behind. May be called twice."""
-        deadline = time.monotonic() + _LETTING_GO
-        for lane in self._lanes:
-            lane.end()
-        for lane in self._lanes:
-            lane.join(max(0.0, deadline - time.monotonic()))
+        self._stores.close()
 
     # --- asking --------------------------------------------------------------------------------
 
-    def _ask(self, question: Question[T]) -> dict[str, T]:
-        """Ask every store at once; give the answers by store, in the order of the stores."""
-        asked = [(lane, lane.ask(question)) for lane in self._lanes if not lane.silent]
-        deadline = time.monotonic() + self._patience
-        answers: dict[str, T] = {}
-        failures: list[Failure] = []
-        for lane, future in asked:
-            try:
-                answers[lane.name] = self._answer(lane, future, deadline)
-            except _ASKERS:
-                raise
-            except Exception as error:
-                failures.append(Failure(lane.name, error))
-        if not answers:
-            raise _unreachable([*failures, *self._left_out(asked)])
-        for failure in failures:
-            if failure.store not in self._told:
-                self._told.add(failure.store)
-                self._warn(failure)
-        return answers
-
-    def _answer(self, lane: _Lane, future: Future[T], deadline: float) -> T:
-        try:
-            return future.result(max(0.0, deadline - time.monotonic()))
-        except TimeoutError:
-            if future.done():  # the store's own time-out
-                raise
-            lane.silent = True
-            raise _silence(lane.name, self._patience) from None
-
-    def _left_out(self, asked: Sequence[tuple[_Lane, Any]]) -> Iterator[Failure]:
-        """Give the stores that were not asked again."""
-        there = [lane for lane, _ in asked]
-        for lane in self._lanes:
-            if lane not in there:
-                yield Failure(lane.name, _silence(lane.name, self._patience))
-
     def _ask_home(self, entry: Entry, question: Question[T]) -> T:
-        """Ask the store that an entry comes from; what it raises is the answer."""
-        home = self.origin_of(entry).store
-        lane = next(lane for lane in self._lanes if lane.name == home)
-        return self._answer(lane, lane.ask(question), time.monotonic() + self._patience)
+        """Ask the store that an entry comes from."""
+        return self._stores.ask_one(self.origin_of(entry).store, question)
 
     def _noted(self, given: T, entry: Entry, origin: Origin) -> T:
         self._origins[_key(entry)] = origin
@@ -265,45 +187,6 @@ class FederatedReader:
         for entry in entries:
             self._origins.setdefault(_key(entry), Origin(origin.store))
         return entries
-
-
-class _Lane:
-    """A store and the thread that owns it; the thread begins with the first question."""
-
-    def __init__(self, source: Source) -> None:
-        self.name, self._open = source
-        self.silent = False
-        self._questions: SimpleQueue[tuple[Question[Any], Future[Any]] | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-
-    def ask(self, question: Question[T]) -> Future[T]:
-        answer: Future[T] = Future()
-        self._questions.put((question, answer))
-        if self._thread is None:
-            # A daemon: a store that hangs doesn't keep the process from ending.
-            self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
-            self._thread.start()
-        return answer
-
-    def _run(self) -> None:
-        store: MemoryReader | None = None
-        while (asked := self._questions.get()) is not None:
-            question, answer = asked
-            try:
-                if store is None:
-                    store = self._open()
-                answer.set_result(question(store))
-            except BaseException as error:
-                answer.set_exception(error)
-        if store is not None:
-            store.close()
-
-    def end(self) -> None:
-        self._questions.put(None)
-
-    def join(self, seconds: float) -> None:
-        if self._thread is not None and not self.silent:
-            self._thread.join(seconds)
 
 
 def total_of(by_store: Mapping[str, Stats]) -> Stats:
@@ -341,14 +224,3 @@ def _found(store: MemoryReader, id: str) -> Entry | None:  # noqa: A002
 
 def _key(entry: Entry) -> tuple[str, str, str]:
     return entry.kind, entry.id, same_text(entry.content)
-
-
-def _silence(store: str, patience: float) -> StoreSilentError:
-    return StoreSilentError(f"{store} did not answer within {patience:g} s", store=store)
-
-
-def _unreachable(failures: Sequence[Failure]) -> StoresUnreachableError:
-    told = "; ".join(f"{failure.store}: {failure.message}" for failure in failures)
-    return StoresUnreachableError(
-        f"no store answered ({told})", stores={one.store: one.message for one in failures}
-    )
