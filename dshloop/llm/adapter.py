@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import DshloopError
@@ -79,7 +78,7 @@ class ProviderAdapter:
 
     async def _answer(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         if not self.settings.takes_images:
-            request = replace(request, attachments=None)
+            request = request._replace(attachments=None)
         body = encode_body(self._wire.body(request, self._endpoint))
         url = self._wire.url(self.settings.url)
         reader = self._wire.reader(request)

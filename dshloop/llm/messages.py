@@ -5,14 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Chunk = dict[str, Any]
 Message = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """What an adapter is asked: the history the model sees, and how to answer.
 
     ``attachments`` has the bytes of the images in it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from dshloop.errors import InvalidConfigError
 from dshloop.loops.binding import DEFAULT_LOOP
@@ -24,8 +24,7 @@ KEYS = (
 LARGEST_INTEGER = 2**53 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class AgentEntry:
+class AgentEntry(NamedTuple):
     """An agent that the config asks for; None where the entry says nothing."""
 
     id: str

@@ -70,9 +70,8 @@ def _model(options: RunOptions, entry: AgentEntry) -> ModelAsked:
     if choice is not None and (choice.name == FAKE or choice.provider is not None):
         return typed
     if typed.provider is not None or typed.model is not None:
-        entry = replace(entry, provider=None, model=None)
-    return replace(
-        typed,
+        entry = entry._replace(provider=None, model=None)
+    return typed._replace(
         provider=typed.provider or entry.provider,
         model=typed.model or entry.model,
         max_tokens=typed.max_tokens or entry.max_tokens,

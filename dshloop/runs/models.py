@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dshloop.drivers.fake import LOCAL_PROVIDERS
 from dshloop.errors import UsageError
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from dshloop.llm.providers import Model, Providers
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAsked:
+class ModelAsked(NamedTuple):
     """What was typed of the model that is to answer."""
 
     provider: str | None = None

@@ -26,7 +26,6 @@ from dshloop.runs.making import made
 from dshloop.runs.models import answering
 from dshloop.runs.options import RunOptions
 from dshloop.runs.process import Process
-from dshloop.runs.reading import hold_to_reading
 from dshloop.runs.stored import StoredSessions, require_id
 from dshloop.runs.taking import require_carried, require_taken
 from dshloop.sessions.log import SessionLog
@@ -165,6 +164,8 @@ class Opening(NamedTuple):
     def _set_up(self, handle: AgentHandle, choice: Choice | None) -> AgentHandle:
         """Tie the agent to the provider that the driver was asked for with, and to reading."""
         if self.options.read_only:
+            from dshloop.runs.reading import hold_to_reading
+
             hold_to_reading(handle.agent)
         if choice is not None and choice.provider == PING_PROVIDER:
             force_route(handle.agent, PingDriver)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -192,14 +191,14 @@ def _calling(
     return work
 
 
-@dataclass(slots=True)
 class _Tally:
     """What has come out so far; a run without any turn is complete."""
 
-    outcome: str = "completed"
-    turns: int = 0
-    failure: Mapping[str, Any] | None = None
-    stopped: bool = False
+    def __init__(self) -> None:
+        self.outcome = "completed"
+        self.turns = 0
+        self.failure: Mapping[str, Any] | None = None
+        self.stopped = False
 
     def see(self, event: Event) -> None:
         if event["type"] == "turn/end" and not self.stopped:
