@@ -87,10 +87,11 @@ class Import:
             "SELECT number, detail FROM operations ORDER BY number DESC LIMIT 1"
         ).fetchone()
         if last is not None:
-            before = json.loads(last[1])[0]
-            if before[:2] == change[:2] and _adjoin(before, change):
-                detail = [[*before[:3], change[3], before[4] + change[4], before[5] or change[5]]]
-                values = (json.dumps(detail), last[0])
+            changes = json.loads(last[1])
+            before = changes[-1]
+            if before[:2] == change[:2] and len(before[4]) < _MOST_SESSIONS:
+                changes[-1:] = _joined_changes(before, change)
+                values = (json.dumps(changes), last[0])
                 connection.execute("UPDATE operations SET detail = ? WHERE number = ?", values)
                 return
         connection.execute(
@@ -114,6 +115,7 @@ class _Batch:
         self._indexed = indexed
         self._now = now
         self._rows: list[tuple[Any, ...]] = []
+        self._words_of: dict[int, Indexed] = {}
         self._followed: set[str] = set()  # ids that a row of this batch is the next version of
         self._observed: Counter[str] = Counter()
         self.first = self.next = connection.new_seq(AT_ONCE)
@@ -174,7 +176,7 @@ class _Batch:
         self._rows.append((*row_of(entry), _digest(entry), words, self.next))
         self._there.records[name_of(entry)], self._there.seqs[entry.id] = entry, self.next
         if indexed is not None:
-            self._connection.add_words(self.next, indexed)
+            self._words_of[self.next] = indexed
         self.next += 1
 
     def _in_its_chain(self, memory: Memory) -> Memory:
@@ -243,11 +245,16 @@ class _Batch:
     def _flush(self) -> None:
         if self._rows:
             self._connection.executemany(write.INSERT, self._rows)
-            self._rows = []
+            for seq, indexed in self._words_of.items():
+                self._connection.add_words(seq, indexed)
+            self._rows, self._words_of = [], {}
 
 
-def _adjoin(before: list[Any], after: list[Any]) -> bool:
-    return bool(before[3] + 1 == after[2]) and len(before[4]) < _MOST_SESSIONS
+def _joined_changes(before: list[Any], after: list[Any]) -> list[list[Any]]:
+    """Make one of two changes when no other row lies between theirs."""
+    if before[3] + 1 != after[2]:
+        return [before, after]
+    return [[*before[:3], after[3], before[4] + after[4], before[5] or after[5]]]
 
 
 def _digest(entry: Entry) -> bytes:

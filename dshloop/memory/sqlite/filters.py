@@ -18,7 +18,9 @@ def where(filters: Filters, now: float) -> tuple[str, list[Any]]:
     """Give the conditions joined by AND, and their values."""
     clauses, values = [LIVE], [now]
     kinds = tuple(kind for kind in KINDS if kind in filters.kinds)
-    if kinds != KINDS:
+    if not kinds:
+        clauses.append("1 = 0")
+    elif kinds != KINDS:
         _add(clauses, values, f"m.kind IN ({', '.join('?' * len(kinds))})", *kinds)
     if not filters.old:
         clauses.append("m.latest = 1")

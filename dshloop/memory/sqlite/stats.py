@@ -35,14 +35,14 @@ def stats_of(connection: Connection | None, name: str, path: Path, now: float) -
         sessions=rows("sessions"),
         versions=rows("entries WHERE kind = 'memory' AND latest = 0"),
         forgotten=rows("forgotten"),
-        projects=_most_first(projects),
-        types=_most_first(types),
+        projects=most_first(projects),
+        types=most_first(types),
         semantic=next(iter(vectors.counts(connection)), None),
         bytes=sum(file.stat().st_size for file in (path, log_of(path)) if file.exists()),
     )
 
 
-def _most_first(counted: Mapping[str, int]) -> dict[str, int]:
+def most_first(counted: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
