@@ -1,0 +1,1 @@
+"""Memory for a team: the same store in PostgreSQL."""

@@ -1,0 +1,168 @@
+"""Pools of connections: one for each place in a process, for as long as a store uses it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from psycopg_pool import ConnectionPool
+
+    from dshloop.memory.postgres.connection import Server
+
+_MOST = 16
+_WAIT = 5.0
+"""Seconds that one try to get a connection may take."""
+
+
+class Place(NamedTuple):
+    """Where a store is: a connection string without a password, and the password apart.
+
+    Seconds: what one statement may take, how long it may wait for a lock, and how long a
+    transaction may do nothing before the server ends it.
+    """
+
+    dsn: str
+    schema: str = "dshloop"
+    password: str | None = None
+    statement_seconds: float = 30.0
+    lock_seconds: float = 20.0
+    idle_seconds: float = 60.0
+
+    @property
+    def where(self) -> str:
+        """Say it for people: postgres://user@host:port/database, and the schema."""
+        from psycopg.conninfo import conninfo_to_dict
+
+        given = conninfo_to_dict(self.dsn)
+        if "service" in given and "host" not in given:
+            return f"postgres service {given['service']}, schema {self.schema}"
+        user = f"{given['user']}@" if given.get("user") else ""
+        host = given.get("host") or given.get("hostaddr") or "local"
+        port = f":{given['port']}" if given.get("port") else ""
+        return f"postgres://{user}{host}{port}/{given.get('dbname') or ''}, schema {self.schema}"
+
+    def settings(self) -> Mapping[str, str]:
+        """Give what is set on every connection."""
+        return {
+            "search_path": '"' + self.schema.replace('"', '""') + '"',
+            "statement_timeout": f"{self.statement_seconds * 1000:.0f}",
+            "lock_timeout": f"{self.lock_seconds * 1000:.0f}",
+            "idle_in_transaction_session_timeout": f"{self.idle_seconds * 1000:.0f}",
+            # One plan for a statement whatever its values: planning would take longer than most.
+            "plan_cache_mode": "force_generic_plan",
+            "jit": "off",
+        }
+
+
+class Pool:
+    """A pool that several stores of a process share."""
+
+    def __init__(self, place: Place) -> None:
+        from psycopg_pool import ConnectionPool
+
+        logging.getLogger("psycopg").addHandler(logging.NullHandler())  # we say it ourselves
+        self._place = place
+        self._stores = 0
+        self._options: dict[str, Any] = {
+            "autocommit": True,
+            "application_name": "dshloop",
+            "connect_timeout": int(_WAIT),
+            **({} if place.password is None else {"password": place.password}),
+        }
+        self._pool: ConnectionPool[Server] = ConnectionPool(
+            place.dsn,
+            kwargs=self._options,
+            min_size=0,
+            max_size=_MOST,
+            configure=self._configure,
+            timeout=_WAIT,
+            reconnect_timeout=_WAIT,
+            open=True,
+        )
+        self._tried = False
+
+    def begin(self, statement: str | None) -> tuple[Server, Any]:
+        """Take a connection and run statements on it; give the row of the last one.
+
+        When it turns out to be broken so may be all that wait in the pool: they are looked at.
+        """
+        server = self._get()
+        try:
+            return server, _last_row(server, statement)
+        except BaseException:
+            broken = server.broken
+            self._pool.putconn(server)
+            if broken:
+                self._pool.check()
+            raise
+
+    def give_back(self, server: Server) -> None:
+        """Give a connection back; what is not committed is rolled back."""
+        import psycopg
+
+        try:
+            server.rollback()
+        except psycopg.Error:  # it is broken, which ends the transaction too
+            pass
+        self._pool.putconn(server)
+
+    def _get(self) -> Server:
+        from psycopg_pool import PoolTimeout
+
+        if not self._tried:  # the pool would say that it waited, not why
+            self._probe()
+            self._tried = True
+        try:
+            return self._pool.getconn()
+        except PoolTimeout:
+            self._probe()
+            raise
+
+    def _probe(self) -> None:
+        """Connect once, for the server's own words where that fails."""
+        import psycopg
+
+        psycopg.connect(self._place.dsn, **self._options).close()
+
+    def _configure(self, server: Server) -> None:
+        names = ", ".join("set_config(%s, %s, false)" for _ in self._place.settings())
+        values = [value for pair in self._place.settings().items() for value in pair]
+        server.execute(f"SELECT {names}", values)
+
+    def join(self) -> None:
+        """Count one more store that uses it."""
+        self._stores += 1
+
+    def leave(self) -> None:
+        """Count one fewer; the last one closes it."""
+        with _LOCK:
+            self._stores -= 1
+            if not self._stores:
+                _POOLS.pop(self._place, None)
+                self._pool.close(timeout=1)
+
+
+def _last_row(server: Server, statement: str | None) -> Any:
+    if statement is None:
+        return None
+    cursor = server.execute(statement)
+    while cursor.nextset():
+        pass
+    return cursor.fetchone() if cursor.description else None
+
+
+_POOLS: dict[Place, Pool] = {}
+_LOCK = threading.Lock()
+
+
+def join(place: Place) -> Pool:
+    """Give the pool of a place, making it when this is its first store."""
+    with _LOCK:
+        pool = _POOLS.get(place)
+        if pool is None:
+            pool = _POOLS[place] = Pool(place)
+        pool.join()
+        return pool

@@ -1,0 +1,220 @@
+"""The schema as the source of answers (sqlite/recall/source.py): ranking is the embedded store's.
+
+How many entries have a word is counted in the index. In a large store the counts of the common
+words come from the server's own statistics, which it takes by itself (autovacuum), and are kept for
+a minute: a count that has become old costs a little order, never an entry.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dshloop.memory.entries import Entry
+from dshloop.memory.postgres.connection import Lent
+from dshloop.memory.postgres.words import asked, beginning, fitting, original
+from dshloop.memory.sqlite import lookup
+from dshloop.memory.sqlite.filters import where
+from dshloop.memory.sqlite.recall.candidates import around, telling, weights_of
+from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term
+from dshloop.memory.sqlite.recall.rank import Beside
+from dshloop.memory.sqlite.recall.source import COMPARED, EXTENSIONS
+from dshloop.memory.store import Filters
+
+_LARGE = 5_000
+"""Entries from which on statistics are used."""
+_FRESH = 60.0
+"""Seconds that they are kept."""
+_MOST_READ = 5_000
+"""Entries that the words of a question may have together; the rarest words come first."""
+_PROMINENT = 0.5
+_FEW_FORMS = 2
+
+_TEXTS = "i.title, i.content, i.concepts, i.files, i.manner"
+_LINE = f"i.seq, {_TEXTS}, m.words, m.session, m.created_at, m.strength, m.project, m.agent"
+_COUNT = """
+    SELECT form, (SELECT count(*) FROM memory_index WHERE words @@ CAST(form AS tsquery))
+    FROM unnest(CAST(%s AS text[])) AS form
+"""
+_EXTENSIONS = """
+    SELECT word, ndoc FROM ts_stat(%s) WHERE starts_with(word, %s) AND word <> %s
+    ORDER BY ndoc DESC, word LIMIT %s
+"""
+_BEGINNING = "SELECT words FROM memory_index WHERE words @@ CAST({} AS tsquery) LIMIT {}"
+_SCORED = """
+    SELECT i.seq, sum(q.weight) AS weight
+    FROM unnest(CAST(%s AS text[]), CAST(%s AS double precision[])) AS q (form, weight)
+    CROSS JOIN LATERAL (
+      SELECT seq FROM memory_index AS n WHERE n.words @@ CAST(q.form AS tsquery){project} OFFSET 0
+    ) AS i
+    GROUP BY i.seq ORDER BY 2 DESC, 1 DESC
+"""
+_BEST = f"""
+    WITH best AS MATERIALIZED ({{scored}} LIMIT %s)
+    SELECT {_LINE}, {{conditions}}, (SELECT count(*) FROM best)
+    FROM best JOIN memory_index AS i ON i.seq = best.seq JOIN entries AS m ON m.seq = best.seq
+    ORDER BY best.weight DESC, best.seq DESC
+"""
+_LINES = f"""
+    SELECT {_LINE}, {{fits}}
+    FROM unnest(CAST(%s AS bigint[])) AS s (seq)
+    JOIN memory_index AS i ON i.seq = s.seq JOIN entries AS m ON m.seq = s.seq
+    WHERE {{visible}}
+"""
+_SAME_SESSION = "b.session = m.session AND b.session <> '' AND b.latest = 1"
+_SAME_PROJECT = "b.project = m.project AND b.kind = m.kind AND b.latest = 1"
+_BESIDE = """
+    SELECT m.seq, before.seqs[1], before.seqs[2], after.seq
+    FROM unnest(CAST(%s AS bigint[])) AS s (seq) JOIN entries AS m ON m.seq = s.seq
+    CROSS JOIN LATERAL (SELECT ARRAY(
+      SELECT b.seq FROM entries AS b WHERE {same} AND b.seq < m.seq ORDER BY b.seq DESC LIMIT 2
+    ) AS seqs) AS before
+    LEFT JOIN LATERAL (
+      SELECT b.seq FROM entries AS b WHERE {same} AND b.seq > m.seq ORDER BY b.seq LIMIT 1
+    ) AS after ON true
+"""
+_STATISTICS = """
+    SELECT CAST(CAST(most_common_elems AS text) AS text[]), most_common_elem_freqs
+    FROM pg_stats
+    WHERE schemaname = current_schema() AND tablename = 'memory_index' AND attname = 'words'
+"""
+_ROWS = "SELECT reltuples FROM pg_class WHERE oid = CAST('memory_index' AS regclass)"
+_MEAN = """
+    SELECT avg(words) FROM (
+      SELECT words FROM entries WHERE latest = 1 ORDER BY seq DESC LIMIT 1000
+    ) AS newest
+"""
+_SIZE = "SELECT count(*), coalesce(sum(words), 0) FROM entries WHERE latest = 1"
+
+
+class Statistics:
+    """What a store remembers of how common words are, from question to question."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+        self.size: tuple[int, int] | None = None
+        self.counts: dict[str, int] = {}
+
+    def refresh(self, lent: Lent) -> None:
+        """Take them again when they are too old."""
+        if time.monotonic() < self._until:
+            return
+        self.size, self.counts = None, {}
+        rows = int(lent.native(_ROWS).fetchone()[0])
+        if rows >= _LARGE:
+            self._take(lent, rows)
+            self._until = time.monotonic() + _FRESH
+
+    def _take(self, lent: Lent, rows: int) -> None:
+        found = lent.native(_STATISTICS).fetchone()
+        if found is None:  # row-level security hides them: counted in what the role sees
+            entries, words = lent.native(_SIZE).fetchone()
+            self.size = int(entries), int(words)
+            return
+        self.size = rows, int(rows * float(lent.native(_MEAN).fetchone()[0] or 0))
+        words, shares = found
+        if words is not None:
+            self.counts = {
+                word: max(round(share * rows), 1)
+                for word, share in zip(words, shares, strict=False)
+            }
+
+
+class PostgresSource:
+    """One question's view of a schema."""
+
+    def __init__(self, lent: Lent, filters: Filters, now: float, statistics: Statistics) -> None:
+        self._lent = lent
+        self._filters = filters
+        self._now = now
+        self._statistics = statistics
+        statistics.refresh(lent)
+
+    def size(self) -> tuple[int, int]:
+        if self._statistics.size is not None:
+            return self._statistics.size
+        entries, words = self._lent.native(_SIZE).fetchone()
+        return int(entries), int(words)
+
+    def frequency(self, forms: Iterable[str]) -> dict[str, int]:
+        known = self._statistics.counts
+        found = {form: known[form] for form in forms if form in known}
+        rest = {asked(form): form for form in forms if form not in known}
+        if rest:
+            for written, count in self._lent.native(_COUNT, (list(rest),)):
+                if count:
+                    found[rest[written]] = count
+        return found
+
+    def extensions(self, form: str) -> list[tuple[str, int]]:
+        statement = _BEGINNING.format(_literal(beginning(form)), COMPARED)
+        rows = self._lent.native(_EXTENSIONS, (statement, form, form, EXTENSIONS))
+        return [(original(word), count) for word, count in rows]
+
+    def candidates(self, terms: Sequence[Term], corpus: Corpus, most: int) -> list[Line]:
+        weights = {form: weight for form, weight in weights_of(terms) if form in corpus.frequency}
+        found = self._having(telling(weights, corpus, _MOST_READ), most)
+        if len(found) < min(most, 10) and len(found) < len(weights):
+            found = self._having(weights, most)
+        return found
+
+    def beside(self, of: Iterable[Line]) -> dict[int, Beside]:
+        rows: list[Any] = []
+        here = list(of)
+        for same, sessions in ((_SAME_SESSION, True), (_SAME_PROJECT, False)):
+            seqs = [line.seq for line in here if bool(line.session) == sessions]
+            if seqs:
+                rows += self._lent.native(_BESIDE.format(same=same), (seqs,))
+        return around(rows)
+
+    def lines(self, seqs: Iterable[int]) -> list[Line]:
+        fits, values = _native(*where(self._filters, self._now))
+        visible, more = _native(*where(Filters(project=self._filters.project), self._now))
+        statement = _LINES.format(fits=fits, visible=visible)
+        rows = self._lent.native(statement, (*values, list(seqs), *more))
+        return [_line(row) for row in rows]
+
+    def load(self, seqs: Sequence[int]) -> Mapping[int, Entry]:
+        return lookup.load(self._lent, seqs)
+
+    def _having(self, weights: Mapping[str, float], most: int) -> list[Line]:
+        """Read the entries that pass the filters, those with the heaviest words first."""
+        if not weights:
+            return []
+        forms = [asked(form) for form in weights]
+        worth = list(weights.values())
+        if len(weights) <= _FEW_FORMS:
+            forms += [asked(form, "title", "concepts") for form in weights]
+            worth += [_PROMINENT * weight for weight in weights.values()]
+        project = self._filters.project
+        here = "" if project is None else " AND n.project IN (%s, '')"
+        scored = _SCORED.format(project=here)
+        values = [forms, worth, *([] if project is None else [fitting(project)])]
+        conditions, more = _native(*where(self._filters, self._now))
+        statement = _BEST.format(scored=scored, conditions=conditions)
+        size = most
+        while True:
+            rows = self._lent.native(statement, (*values, size, *more)).fetchall()
+            found = [_line(row[:-1]) for row in rows if row[-2]]
+            read = rows[0][-1] if rows else 0
+            if len(found) >= most or read < size:
+                return found[:most]
+            size *= 8  # a filter that few entries pass is looked for further down
+
+
+def _line(row: Sequence[Any]) -> Line:
+    seq, title, content, concepts, files, manner, words, session, at, strength, *scope, fits = row
+    texts = (title, content, concepts, files)
+    return Line(seq, texts, manner, words, session, at, strength, scope, fits)
+
+
+def _native(conditions: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Write conditions that were made for both databases for PostgreSQL's driver."""
+    from dshloop.memory.postgres.connection import given, translated
+
+    return translated(conditions), [given(value) for value in values]
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

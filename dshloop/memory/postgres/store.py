@@ -1,0 +1,96 @@
+"""The store in PostgreSQL as a ``MemoryStore``: the embedded store's changes, on a server."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dshloop.memory.postgres.database import PATIENCE, PostgresDatabase
+from dshloop.memory.postgres.source import PostgresSource, Statistics
+from dshloop.memory.sqlite.lookup import counts
+from dshloop.memory.sqlite.meaning.model import Meaning
+from dshloop.memory.sqlite.stats import most_first
+from dshloop.memory.sqlite.store import RowStore
+from dshloop.memory.store import Filters, Stats
+
+if TYPE_CHECKING:
+    from dshloop.memory.embedding.embedder import Embedder
+    from dshloop.memory.postgres.connection import Lent
+    from dshloop.memory.postgres.pools import Place
+    from dshloop.memory.sqlite.recall.source import Source
+
+_BYTES = """
+    SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+    WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'
+"""
+_MODEL = """
+    SELECT name FROM embedding_models AS m JOIN vectors AS v ON v.model = m.number
+    GROUP BY name ORDER BY count(*) DESC, name LIMIT 1
+"""
+
+
+class PostgresStore(RowStore):
+    """Entries in one schema of a server, which appears with the first entry.
+
+    ``readonly`` refuses every write; ``patience`` is how many seconds the server may be away. The
+    rest is as in SqliteReader.
+    """
+
+    name = "postgres"
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        clock: Callable[[], float] = time.time,
+        readonly: bool = False,
+        notice: Callable[[str], None] | None = None,
+        embedder: Callable[[], Embedder] | None = None,
+        semantic: bool = False,
+        synonyms: Path | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        database = PostgresDatabase(place, readonly=readonly, patience=patience)
+        meaning = Meaning(embedder, usual=semantic, tell=notice)
+        super().__init__(database, meaning, clock, synonyms)
+        self._place = database
+        self._statistics = Statistics()
+
+    def stats(self) -> Stats:
+        with self._place.reading() as lent:
+            if lent is None:
+                return Stats(self.name, self._place.where, bytes=0)
+            return _stats(lent, self.name, self._place.where, self._clock())
+
+    def _source(self, connection: Any, filters: Filters, now: float) -> Source:
+        return PostgresSource(connection, filters, now, self._statistics)
+
+
+def _stats(lent: Lent, name: str, where: str, now: float) -> Stats:
+    projects: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    for project, type_, number in counts(lent, now):
+        projects[project] += number
+        types[type_] += number
+
+    def rows(what: str) -> int:
+        return int(lent.native(f"SELECT count(*) FROM {what}").fetchone()[0])
+
+    model: Sequence[Any] | None = lent.native(_MODEL).fetchone()
+    size = lent.native(_BYTES).fetchone()[0]
+    return Stats(
+        name,
+        where,
+        memories=sum(projects.values()),
+        observations=rows("entries WHERE kind = 'observation' AND latest = 1"),
+        sessions=rows("sessions"),
+        versions=rows("entries WHERE kind = 'memory' AND latest = 0"),
+        forgotten=rows("forgotten"),
+        projects=most_first(projects),
+        types=most_first(types),
+        semantic=None if model is None else model[0],
+        bytes=None if size is None else int(size),
+    )
