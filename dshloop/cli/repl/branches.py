@@ -61,6 +61,7 @@ async def fork(talk: Talk, words: str) -> None:
     field: Field | None = branching.read_field(what) if what else None
     if field is not None and not name.strip():
         raise UsageError(f"/fork {field} needs a name", hint=f"/{field} lists them")
+    talk.require_stored()
     parent = talk.conversation.id
     options = branching.forked(
         talk.places, talk.options, talk.conversation, talk.env.clock, what=field, name=name.strip()

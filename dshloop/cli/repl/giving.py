@@ -61,6 +61,8 @@ def _exported(talk: Talk, form: Format, last: int | None = None) -> Exported:
     from dshloop.runs.exporting import export_session
 
     talk.require_stored()
+    if talk.options.read_only and talk.options.resume is not None:
+        talk.screen.notice("without what was said here, which is kept nowhere (--read-only)")
     return export_session(
         talk.places, talk.conversation.id, talk.env.cwd, form, last=last
     )  # fmt: skip

@@ -125,20 +125,25 @@ class Screen:
                 ticking.cancel()
                 with suppress(asyncio.CancelledError):
                     await ticking
-            self._emit("\n" if self._midline else "")
-            self._midline = False
+            self._end_line()
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep the screen for somebody else; what is told meanwhile is written afterwards."""
-        self._emit("\n" if self._midline else "")
-        self._midline = False
+        self._end_line()
         self._held = []
         try:
             yield
         finally:
             kept, self._held = self._held, None
             self._emit("".join(kept))
+
+    def _end_line(self) -> None:
+        """Leave the cursor at the left, on a line that nothing stands on."""
+        if self._spinner_shown:
+            self._put(_ERASE)
+            self._spinner_shown = False
+        self.write("\n" if self._midline else "")
 
     async def _tick(self) -> None:
         while True:

@@ -17,6 +17,7 @@ from dshloop.cli.repl.lines import Cleared, Lines
 from dshloop.cli.repl.offers import Offering
 from dshloop.cli.repl.past import history_of
 from dshloop.cli.repl.screen import Screen
+from dshloop.cli.repl.typeahead import restored
 from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError
 from dshloop.host.abort import DISPOSED, USER, Cause
 from dshloop.llm.messages import Message
@@ -60,7 +61,7 @@ def converse(
 
     Raises what opening the session raises, before the first prompt is shown.
     """
-    with Running() as running:
+    with restored(invoked.env.stdin), Running() as running:
         return running.run(lambda: Talk(invoked, options, keys, screen).hold())
 
 
@@ -161,11 +162,9 @@ class Talk:
         self.screen.notice(status_of(self.conversation, self.spent).line())
 
     def require_stored(self) -> None:
-        """Raise SESSION_NOT_FOUND as long as nothing was said; say what is kept nowhere."""
+        """Raise SESSION_NOT_FOUND as long as nothing was said."""
         if find_id(self.places, self.conversation.id) is None:
             raise SessionNotFoundError("nothing was said yet", hint="Say something first.")
-        if self.options.read_only and self.options.resume is not None:
-            self.screen.notice("without what was said here, which is kept nowhere (--read-only)")
 
     async def ask(self, question: str) -> bool:
         """Ask whether a call is allowed; Ctrl-C stops the turn that asks."""

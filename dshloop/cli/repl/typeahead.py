@@ -9,7 +9,7 @@ import os
 import select
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding.key_processor import KeyPress
@@ -47,16 +47,11 @@ class TypeAhead:
         import termios
 
         before = termios.tcgetattr(fd)
-        silent = [*before]
-        silent[3] = before[3] & ~(termios.ECHO | termios.ECHONL)
-        termios.tcsetattr(fd, termios.TCSANOW, silent)
+        _set(fd, _without(before, termios.ECHO | termios.ECHONL))
         try:
             yield
         finally:
-            try:
-                termios.tcsetattr(fd, termios.TCSANOW, before)
-            except termios.error:
-                pass  # the terminal is gone
+            _set(fd, before)
 
     @property
     def _fd(self) -> int | None:
@@ -65,6 +60,35 @@ class TypeAhead:
             return None
         fd = self._keys.fileno()
         return fd if os.isatty(fd) else None
+
+
+@contextmanager
+def restored(stream: TextIO) -> Iterator[None]:
+    """Give a terminal back as it was, whatever interrupts the block."""
+    if os.name != "posix" or not stream.isatty():
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(stream.fileno())
+    try:
+        yield
+    finally:
+        _set(stream.fileno(), before)
+
+
+def _set(fd: int, attributes: list[Any]) -> None:
+    import termios
+
+    try:
+        termios.tcsetattr(fd, termios.TCSANOW, attributes)
+    except termios.error:
+        pass  # the terminal is gone
+
+
+def _without(attributes: list[Any], flags: int) -> list[Any]:
+    """Give a terminal's attributes without some of its local modes, the fourth of them."""
+    return [*attributes[:3], attributes[3] & ~flags, *attributes[4:]]
 
 
 def _text_of(press: KeyPress) -> str:
@@ -79,9 +103,7 @@ def _waiting(fd: int) -> str:
     import termios
 
     before = termios.tcgetattr(fd)
-    raw = [*before]
-    raw[3] = before[3] & ~termios.ICANON
-    termios.tcsetattr(fd, termios.TCSANOW, raw)
+    _set(fd, _without(before, termios.ICANON))
     found = b""
     try:
         while select.select([fd], [], [], 0)[0]:
@@ -90,6 +112,6 @@ def _waiting(fd: int) -> str:
                 break
             found += read
     finally:
-        termios.tcsetattr(fd, termios.TCSANOW, before)
+        _set(fd, before)
     text = found.decode("utf-8", "ignore").replace("\r", "\n")
     return "".join(char for char in text if char.isprintable() or char == "\n")

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +47,16 @@ def script(*turns: str) -> Script:
 
 
 @contextmanager
-def answering(piped: PipeInput, keys: str | None) -> Iterator[list[str]]:
-    """Have keys typed a moment after a question was asked; gives the questions."""
+def answering(piped: PipeInput, keys: str | Callable[[], object] | None) -> Iterator[list[str]]:
+    """Have keys typed, or something done, a moment after a question was asked; gives those."""
     asked: list[str] = []
     real = Lines.ask
 
     async def ask(lines: Lines, question: str) -> bool:
         asked.append(question)
         if keys is not None:
-            asyncio.get_running_loop().call_later(0.1, piped.send_text, keys)
+            act = keys if callable(keys) else partial(piped.send_text, keys)
+            asyncio.get_running_loop().call_later(0.1, act)
         return await real(lines, question)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -66,11 +68,11 @@ def talk(
     keys: str,
     out: io.StringIO | None = None,
     *,
-    answer: str | None = None,
+    answer: str | Callable[[], object] | None = None,
     cwd: Path = HOME,
     **more: Any,
 ) -> tuple[Left, str]:
-    """Type keys in a conversation, ``answer`` when a question is asked; gives what was shown."""
+    """Type keys in a conversation, and an answer when a question is asked; gives what was shown."""
     out = io.StringIO() if out is None else out
     env = Environment(io.StringIO(), out, io.StringIO(), os.environ, cwd)
     options = RunOptions(cwd, "test", **{"driver": "fake", **more})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from dshloop.errors import ExitCode
 from dshloop.runs.asked import asked_rows
 from dshloop.runs.profile import ProfileRows
 from tests.cli.repl.talking import script, talk
@@ -91,6 +94,17 @@ def test_ctrl_d_at_a_question_is_a_no(tmp_path: Path) -> None:
     left, out = talk("go\r", script=SHELL, cwd=tmp_path, answer="\x04\x04")
     assert "Over.\n" in out
     assert left.turns == 1
+    assert not (tmp_path / "made.txt").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+def test_a_signal_at_a_question_ends_the_turn(tmp_path: Path) -> None:
+    left, _ = talk(
+        "go\r", script=SHELL, cwd=tmp_path, answer=partial(os.kill, os.getpid(), signal.SIGTERM)
+    )
+    assert left.exit_code == ExitCode.TERMINATED
+    shown = dshloop("session", "show", left.id, "--json").json
+    assert not shown["open"]
     assert not (tmp_path / "made.txt").exists()
 
 

@@ -83,6 +83,22 @@ def test_the_spinner_says_what_is_waited_for_and_goes_before_anything_else() -> 
     assert drawn.endswith("\r\x1b[KAnswer.\n")
 
 
+def test_a_spinner_leaves_nothing_behind() -> None:
+    out = Terminal()
+    shown = screen(out)
+
+    async def work() -> None:
+        async with shown.working():
+            await asyncio.sleep(0.05)
+            with shown.held():
+                assert out.getvalue().endswith("\r\x1b[K")
+            await asyncio.sleep(0.15)
+
+    asyncio.run(work())
+    assert out.getvalue().endswith("\r\x1b[K")
+    assert out.getvalue().count("waiting") >= 2
+
+
 def test_without_a_terminal_or_on_a_dumb_one_nothing_spins() -> None:
     for out, variables in ((io.StringIO(), {}), (Terminal(), {"TERM": "dumb"})):
         shown = screen(out, variables=variables)
