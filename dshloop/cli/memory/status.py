@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.memory.common import WriteVerb, given, module_app, opening
+from dshloop.cli.memory.common import WriteVerb, given, module_app
+from dshloop.cli.memory.opening import way_to_open
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, StoreUnsupportedError, UsageError
 from dshloop.result import Caution, Result
@@ -112,7 +113,7 @@ def _opener(
     def notice(text: str) -> None:
         run.cautions.append(Caution(f"{name}: {text}", "STORE_NOTICE"))
 
-    _, options = opening(ctx, notice, name)
+    _, options = way_to_open(ctx, notice, name)
     options["variables"] = {**options["variables"], **variables}
     return lambda: open_reader(name, **options, readonly=_is_there(run, name))
 
@@ -138,17 +139,21 @@ def _outboxes(run: Invocation, name: str, where: str | None) -> Iterator[Outbox]
     """Give the outboxes of what is on its way to a store."""
     from dshloop.memory.outbox_flush import outboxes
 
-    kind = name.partition(":")[0]
     for outbox in outboxes(run.places.outbox, clock=run.env.clock):
-        ours = outbox.store in _LOCAL
-        if ours if kind == "embedded" else not ours and _is_for(outbox.store, kind, where):
+        if _is_for(outbox.store, name, where):
             yield outbox
 
 
-def _is_for(outbox: str, kind: str, where: str | None) -> bool:
-    """Whether an outbox, called KIND:NAME, is for a store; a daemon's is called by its address."""
-    of, _, name = outbox.partition(":")
-    if of != kind:
+def _is_for(outbox: str, store: str, where: str | None) -> bool:
+    """Whether an outbox, called KIND:NAME, is for a store.
+
+    Those of hooks are called by the store, a daemon's by its address."""
+    kind, _, name = outbox.partition(":")
+    if kind == "hook":
+        return name == store
+    if outbox in _LOCAL or store == "embedded":
+        return outbox in _LOCAL and store == "embedded"
+    if kind != store.partition(":")[0]:
         return False
     return "://" not in name or name.rstrip("/") == (where or "").rstrip("/")
 

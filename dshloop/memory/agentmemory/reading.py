@@ -107,12 +107,14 @@ class AgentmemoryReader:
     def _entries_of(self, found: Sequence[Found]) -> Iterator[tuple[Found, Entry]]:
         """Give the entries of search results; a memory is asked for: results don't have all of it
         (agentmemory 3.5)."""
-        sessions = {one.id: one for one in self.daemon.sessions()} if found else {}
+        sessions: dict[str, Session] | None = None
         for one in found:
             entry: Entry | None = None
             if one.session == "memory" or one.id.startswith("mem_"):
                 entry = self.daemon.memory(one.id)
             if entry is None:
+                if sessions is None:
+                    sessions = {session.id: session for session in self.daemon.sessions()}
                 entry = observation_in(one.row, sessions.get(one.session), self.daemon.clock())
             if entry is not None:
                 yield one, entry

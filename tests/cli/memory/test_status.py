@@ -99,12 +99,16 @@ def test_what_waits_for_a_daemon_is_its_own(url: str) -> None:
     ours, other = outbox(f"agentmemory:{url}"), outbox("agentmemory:http://elsewhere:3111")
     ours.put("s1", [Item("observe", {"n": 1})])
     other.put("s1", [Item("observe", {"n": 2}), Item("observe", {"n": 3})])
+    hooks = outbox("hook:embedded")
+    hooks.put("s1", [Item("hook", {"n": 4})])
+    assert memory("status", "--json").json["outbox"]["outboxes"] == ["hook:embedded"]
+    assert hooks.drop() == 1
     ran = memory("status", "--store", f"agentmemory:{url}", "--json", "--verbose")
     assert ran.json["outbox"]["outboxes"] == [f"agentmemory:{url}"]
     assert (ran.json["outbox"]["pending"], ran.json["mend"]) == (1, "dshloop memory outbox flush")
     assert "2 entries wait for other stores: agentmemory:http://elsewhere:3111" in ran.err
-    ours.close()
-    other.close()
+    for one in (ours, other, hooks):
+        one.close()
 
 
 def test_several_stores_are_a_list(url: str) -> None:
