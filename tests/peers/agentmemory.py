@@ -66,6 +66,13 @@ class Worker:
                 process.kill()
                 process.wait()
 
+    def restart(self) -> None:
+        """Kill the worker and start it again; its engine keeps the data."""
+        self._worker.kill()
+        self._worker.wait()
+        self._worker = self._run("worker", Path(self._env["AM_HOME"]) / WORKER)
+        self._wait(self._lives)
+
     def _run(self, name: str, script: Path) -> subprocess.Popen[bytes]:
         with (self.root / f"{name}.log").open("wb") as log:
             return subprocess.Popen(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.peers.agentmemory import Worker
 from tests.plugins.agentmemory.checks import *  # noqa: F403 - the checks are the tests
+from tests.plugins.agentmemory.checks import narratives
+from tests.plugins.agentmemory.storm import EVENTS, POLICY, SESSIONS, Storm, blow
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
@@ -16,3 +19,23 @@ pytestmark = [pytest.mark.peer, pytest.mark.slow]
 def home(agentmemory: Callable[[str], Worker]) -> str:
     """Give the address of the daemon."""
     return agentmemory("open").url
+
+
+def test_all_arrives_in_order_through_a_storm_and_repeats_are_few(
+    agentmemory: Callable[[str], Worker], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dshloop.plugins.agentmemory.row.POLICY", POLICY)
+    worker = agentmemory("big")
+    storm = Storm(upstream=worker.url)
+    try:
+        ids = blow(storm, tmp_path, worker.restart)
+    finally:
+        storm.close()
+    count = EVENTS // SESSIONS
+    assert min(storm.acknowledged.values()) >= 1
+    assert len(storm.acknowledged) == count * SESSIONS
+    for id_ in ids:
+        told = [one.split(" | ")[0] for one in narratives(worker.url, id_)]
+        assert list(dict.fromkeys(told)) == [f"event {n} of session {id_}" for n in range(count)]
+    repeats = sum(storm.passed_on.values()) - len(storm.passed_on)
+    print(f"{repeats} of {len(storm.passed_on)} rows reached the daemon more than once")

@@ -207,7 +207,7 @@ class Courier:
             self._put(one)
             one.read(self._drained(one, until=calls.START))
         elif self._config.recalls:
-            one.read(self._refreshed(one))
+            self._refresh(one)
 
     def _happened(self, one: Live, event: Event) -> None:
         kind = event["type"]
@@ -221,11 +221,11 @@ class Courier:
             self._read_for(one, event["data"])
         elif kind == "compaction/start" and self._config.recalls_again:
             one.window.expected = True
-            one.read(self._refreshed(one, again=True))
+            self._refresh(one)
 
     def _read_for(self, one: Live, message: Any) -> None:
         if self._config.recalls:
-            one.read(self._refreshed(one))
+            self._refresh(one)
         self._search(one, message)
 
     def _search(self, one: Live, message: Any) -> None:
@@ -291,14 +291,22 @@ class Courier:
             await one.ready()
         return one.window
 
-    async def _refreshed(self, one: Live, *, again: bool = False) -> None:
-        try:
-            text = await self._reading.window(one.about)
-        except DshloopError as error:
-            self._post.say(f"context refresh failed: {error.message}")
-            one.window.expected = one.window.expected and not again
-            return
-        self._kept(one, text, again=again)
+    def _refresh(self, one: Live) -> None:
+        """Fetch the window; while it is being fetched, once more behind that."""
+        one.fetches = min(one.fetches + 1, 2)
+        if one.fetches == 1:
+            one.read(self._fetched(one))
+
+    async def _fetched(self, one: Live) -> None:
+        while one.fetches:
+            again = one.window.expected
+            try:
+                self._kept(one, await self._reading.window(one.about), again=again)
+            except DshloopError as error:
+                self._post.say(f"context refresh failed: {error.message}")
+                one.window.expected = one.window.expected and not again
+            finally:
+                one.fetches -= 1
 
     async def _found(self, one: Live, query: str) -> None:
         try:

@@ -35,6 +35,9 @@ _HOUR = 3600.0
 _SESSION_ROW = 30.0
 _SESSION_ATTEMPTS = 3
 _CLAIM = 120.0
+_TOGETHER = 16
+"""Requests that are under way at once: more make neither the daemon nor the client faster."""
+
 _FEWEST = 0.05
 
 
@@ -52,6 +55,7 @@ class Delivery:
         self._outbox, self._home, self._say = outbox, home, say
         self._answered, self._clock = answered, clock
         self._locks: dict[str, asyncio.Lock] = {}
+        self._room = asyncio.Semaphore(_TOGETHER)
         self._wake = asyncio.Event()
         self.delivered = 0
 
@@ -89,7 +93,8 @@ class Delivery:
     async def _attempt(self, entry: Entry) -> bool:
         """Try one entry; False when its session has to wait."""
         try:
-            value = await self._home.ask(request_of(entry))
+            async with self._room:
+                value = await self._home.ask(request_of(entry))
         except Exception as error:
             return self._failed(entry, error)
         self._outbox.done(entry)

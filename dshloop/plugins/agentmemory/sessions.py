@@ -26,6 +26,7 @@ class Live:
 
     ``noted`` is the event up to which the outbox holds the session, None for one that is not
     counted. ``buffered`` counts the rows since the last delivery; ``searched`` are ids of messages.
+    ``fetches`` is how often the window is still to be fetched, counting a fetch under way.
     """
 
     about: About
@@ -35,6 +36,7 @@ class Live:
     noted: int | None = 0
     buffered: int = 0
     searched: set[str] = field(default_factory=set)
+    fetches: int = 0
     reads: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property

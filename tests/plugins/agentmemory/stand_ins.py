@@ -46,10 +46,12 @@ Answerer = Callable[[Asked], tuple[int, Any] | None]
 class Daemon:
     """Answers on loopback as it is told to, else as a daemon does; notes all requests.
 
-    With an ``upstream`` it is a proxy in front of a real one.
+    With an ``upstream`` it is a proxy in front of a real one. ``after`` is called before the answer
+    goes out; what it or ``answer`` raises breaks the connection off.
     """
 
     answer: Answerer = lambda _asked: None
+    after: Callable[[Asked, int], None] = lambda _asked, _status: None
     upstream: str = ""
     asked: list[Asked] = field(default_factory=list)
     context: str = ""
@@ -80,6 +82,7 @@ class Daemon:
                 daemon.asked.append(asked)
                 told = daemon.answer(asked)
                 status, value = told if told is not None else daemon.usual(asked)
+                daemon.after(asked, status)
                 data = value if isinstance(value, bytes) else json.dumps(value).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
@@ -128,8 +131,6 @@ class Daemon:
             connection.request(asked.method, f"/agentmemory{asked.path}", body, kept)
             answer = connection.getresponse()
             return answer.status, answer.read()
-        except OSError:
-            return 502, b""
         finally:
             connection.close()
 
