@@ -31,6 +31,13 @@ def _run_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]
     return [one for one in [("last", "the newest"), *found] if one[0].startswith(incomplete)]
 
 
+def _axes(ctx: Any, args: list[str], incomplete: str) -> list[str]:
+    from dshloop.runs.matrix.plan import AXES
+
+    before, comma, begun = incomplete.rpartition(",")
+    return [before + comma + axis for axis in AXES if axis.startswith(begun)]
+
+
 @app.command(cls=ProfileCommand, epilog="Example: dshloop session matrix matrix.yml --jobs 4")
 def matrix(
     ctx: typer.Context,
@@ -62,7 +69,9 @@ def matrix(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="AXES", help="Sum cells up: agent, loop, driver, model, prompt, with commas."
+            metavar="AXES",
+            autocompletion=_axes,
+            help="Sum cells up: agent, loop, driver, model, prompt, with commas.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -180,7 +189,6 @@ def _read(invoked: Invocation, path: Path, cwd: Path) -> Wanted:
         cwd=cwd,
         command=invoked.command,
         clock=invoked.env.clock,
-        config=invoked.config,
     )
 
 

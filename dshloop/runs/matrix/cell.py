@@ -14,16 +14,15 @@ from dshloop.host.abort import AbortSignal
 from dshloop.llm.messages import plain_text
 from dshloop.runs.conversation import Conversation
 from dshloop.runs.matrix.checks import verdict
-from dshloop.runs.matrix.opening import Surroundings, run_options
+from dshloop.runs.matrix.opening import run_options
+from dshloop.runs.matrix.outcomes import TIMEOUT, UNAVAILABLE, blank
 from dshloop.runs.matrix.plan import Cell
+from dshloop.runs.matrix.surroundings import Surroundings
 from dshloop.runs.reply import failure_of, reason_of
 from dshloop.sessions.session import Clock
 from dshloop.sessions.stats import Stats, count
 from dshloop.times import iso_time
 from dshloop.transcripts.vocabulary import Event
-
-TIMEOUT, UNAVAILABLE, SKIPPED, CRASHED = "timeout", "unavailable", "skipped", "crashed"
-"""Outcomes beside those of turns: out of time, could not begin, was not wanted, its worker died."""
 
 GRACE = 3.0
 """Seconds that a turn may take to end when its time is over."""
@@ -111,6 +110,8 @@ class CellRun:
         await self._clear()
         opening = Conversation.open(self.around.places, options, self.clock)
         self._opening = asyncio.ensure_future(opening)
+        if self.stopping.aborted:
+            self._opening.cancel()
         await asyncio.wait([self._opening], timeout=self._left(begun))
         if not self._opening.done():
             self._opening.cancel()
@@ -247,27 +248,3 @@ class CellRun:
             "notices": list(dict.fromkeys(self.notices)),
             "finished_at": iso_time(self.clock()),
         }
-
-
-def blank(cell: Cell) -> dict[str, Any]:
-    """Give the record of a cell in which nothing has happened, with every key."""
-    return {
-        "number": cell.number,
-        **cell.axes,
-        "outcome": SKIPPED,
-        "passed": None,
-        "checks": [],
-        "turns": 0,
-        "steps": 0,
-        "tool_calls": 0,
-        "tokens": {},
-        "seconds": 0.0,
-        "text": "",
-        "session": None,
-        "ran_on": None,
-        "answered_by": None,
-        "failure": None,
-        "notices": [],
-        "tries": 0,
-        "finished_at": None,
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,6 +60,8 @@ async def verdict(
 async def _command(
     check: Check, answer: str, cwd: Path, variables: Mapping[str, str], stop: AbortSignal
 ) -> str | None:
+    from asyncio import CancelledError
+
     from dshloop.plugins.workspace_tools.process import Limits, run
 
     said = bytearray()
@@ -85,7 +86,7 @@ async def _command(
     if ended.why == "time":
         return f"it took more than {check.seconds:g} s"
     if ended.why == "abort":
-        raise asyncio.CancelledError
+        raise CancelledError
     if ended.code == check.exit:
         return None
     words = " ".join(said.decode("utf-8", "replace").split())[-_SHOWN:]

@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dshloop.errors import MatrixInvalidError
 from dshloop.files import digest, require_text, shown
-from dshloop.loops.config import AgentEntry
 from dshloop.runs.matrix.checks import Check
 from dshloop.runs.matrix.design import DriverChoice, Matrix, ModelChoice, Prompt, Subject
 from dshloop.runs.matrix.file import MOST_CELLS
 from dshloop.runs.profile import ProfileRows
+
+if TYPE_CHECKING:
+    from dshloop.loops.config import AgentEntry
 
 AXES = ("agent", "loop", "driver", "model", "prompt", "repeat")
 """What tells one cell from another, and finds its like in another run."""

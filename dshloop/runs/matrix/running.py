@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from dshloop.runs.matrix.cell import CRASHED, TIMEOUT, blank
+from dshloop.runs.matrix.outcomes import CRASHED, TIMEOUT, blank
 from dshloop.runs.matrix.plan import Cell
 from dshloop.runs.matrix.pool import Finished, Pool, Setup
 from dshloop.runs.matrix.record import Record, Run, Writer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from dshloop.errors import UsageError
@@ -159,13 +158,17 @@ def _cells(record: Record) -> tuple[str, ...]:
 
 def _sums(records: Sequence[Record]) -> dict[str, Any]:
     ran = [record for record in records if record["outcome"] != "skipped"] or records
+
+    def mean(values: Iterable[float]) -> float:
+        return round(sum(values) / len(ran), 3)
+
     return {
         "cells": len(records),
         "passed": sum(record.get("passed") is True for record in records),
-        "steps": fmean(record["steps"] for record in ran),
-        "tool_calls": fmean(record["tool_calls"] for record in ran),
-        "tokens": fmean(tokens_of(record) for record in ran),
-        "seconds": round(fmean(record["seconds"] for record in ran), 3),
+        "steps": mean(record["steps"] for record in ran),
+        "tool_calls": mean(record["tool_calls"] for record in ran),
+        "tokens": mean(tokens_of(record) for record in ran),
+        "seconds": mean(record["seconds"] for record in ran),
     }
 
 

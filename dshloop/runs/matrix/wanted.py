@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 
 from dshloop.errors import MatrixChangedError
 from dshloop.files import shown
-from dshloop.loops.config import AgentEntry, read_dock_config
 from dshloop.loops.loops_file import LoopsFile, Registered
 from dshloop.paths import Places
 from dshloop.runs.asked import asked_rows
-from dshloop.runs.engines import engine_row, engine_settings
 from dshloop.runs.matrix.design import Matrix
-from dshloop.runs.matrix.opening import Surroundings
 from dshloop.runs.matrix.plan import Cell, cells, fingerprint
 from dshloop.runs.matrix.record import About, Run, begin, new_id, runs
+from dshloop.runs.matrix.surroundings import Surroundings
 from dshloop.runs.profile import ProfileRows
 from dshloop.times import iso_time
 
 if TYPE_CHECKING:
-    from dshloop.config import Config
+    from dshloop.loops.config import AgentEntry
+    from dshloop.loops.engine_row import EngineConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,6 @@ class Wanted:
     cwd: Path
     command: str
     clock: Callable[[], float]
-    config: Config | None = None
 
     @classmethod
     def of(
@@ -51,11 +49,12 @@ class Wanted:
         cwd: Path,
         command: str,
         clock: Callable[[], float],
-        config: Config | None = None,
     ) -> Wanted:
         """Plan a matrix. Raises MATRIX_INVALID, INVALID_CONFIG, USAGE for tools to be allowed."""
         entries: Sequence[AgentEntry] = ()
         if any(subject.entry for subject in matrix.subjects) and rows.dock_rows is not None:
+            from dshloop.loops.config import read_dock_config
+
             entries = read_dock_config(rows.dock_rows.config).agents
         planned = tuple(cells(matrix, variables, entries))
         rows = asked_rows(rows, matrix.allow)
@@ -64,9 +63,7 @@ class Wanted:
             rows = replace(rows, file=_merged(file, matrix.defined))
         print_of = fingerprint(matrix, planned, rows)
         folder = matrix.cwd or cwd
-        return cls(
-            places, matrix, rows, planned, print_of, variables, folder, command, clock, config
-        )
+        return cls(places, matrix, rows, planned, print_of, variables, folder, command, clock)
 
 
 def _merged(file: LoopsFile, defined: LoopsFile) -> LoopsFile:
@@ -127,21 +124,15 @@ def new_run(wanted: Wanted) -> Run:
 
 
 def surroundings(wanted: Wanted, run: Run) -> Surroundings:
-    """Give what all cells of a run share. Raises USAGE and CONFIG_INVALID of engines."""
+    """Give what all cells of a run share."""
     rows = wanted.rows
-    engines = engine_settings(
-        wanted.places,
-        variables=wanted.variables,
-        config=wanted.config,
-        row=engine_row(rows.dock_rows),
-    )
     workspace = wanted.matrix.workspace
     return Surroundings(
         places=wanted.places,
         rows=tuple((row.id, row.name, row.config, row.needs, row.off) for row in rows.rows),
         profile=rows.profile,
         file=rows.file,
-        engines=engines,
+        engine=_engine(rows),
         variables=dict(wanted.variables),
         cwd=wanted.cwd,
         command=wanted.command,
@@ -152,3 +143,13 @@ def surroundings(wanted: Wanted, run: Run) -> Surroundings:
         workspace=workspace,
         work=None if workspace is None else run.folder / "work",
     )
+
+
+def _engine(rows: ProfileRows) -> EngineConfig | None:
+    """Give what the profile says of engines; nothing without a profile."""
+    found = rows.dock_rows
+    if found is None:
+        return None
+    from dshloop.runs.engines import engine_row
+
+    return engine_row(found)

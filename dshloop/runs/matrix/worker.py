@@ -20,8 +20,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dshloop.runs.matrix.cell import CellRun
-    from dshloop.runs.matrix.opening import Surroundings
     from dshloop.runs.matrix.plan import Cell
+    from dshloop.runs.matrix.surroundings import Surroundings
 
 PATIENCE = 2.0
 """Seconds that a cell may take to let go of its session when the pool is gone."""
