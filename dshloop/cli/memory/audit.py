@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.memory.common import FilterWriteVerb, chosen, module_app, opened
+from dshloop.cli.memory.common import FilterWriteVerb, chosen, module_app
+from dshloop.cli.memory.opening import opened
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode
 from dshloop.result import Result

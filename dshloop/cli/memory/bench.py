@@ -15,8 +15,8 @@ from dshloop.cli.memory.common import (
     filters,
     module_app,
     number,
-    opened_to_read,
 )
+from dshloop.cli.memory.opening import opened_to_read
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, MemoryNotFoundError
 from dshloop.result import Caution, Result

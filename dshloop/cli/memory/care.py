@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dshloop.cli.memory.common import ReadVerb, WriteVerb, given, module_app, opened
+from dshloop.cli.memory.common import ReadVerb, WriteVerb, given, module_app
+from dshloop.cli.memory.opening import opened
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, StoreReadOnlyError, UsageError
 from dshloop.result import Result

@@ -7,7 +7,6 @@ class (`WriteVerb`, `ListVerb`, ...) and reads them by `opened`, `filters` and `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,17 +20,15 @@ from dshloop.paths import absolute
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
-    from dshloop.config import Config
-    from dshloop.memory.embedding import Embedder
     from dshloop.memory.entries import Entry
     from dshloop.memory.merging import Origin
     from dshloop.memory.moments import Moment
-    from dshloop.memory.store import Filters, MemoryReader, MemoryStore
+    from dshloop.memory.store import Filters
 
 FORMATS = ("text", "json", "jsonl", "md")
 _NO_FILTER = ("store", "readonly")
 _KEPT = "dshloop.memory"
-_ORIGIN = "dshloop.memory.origin"
+ORIGIN = "dshloop.memory.origin"
 _SEVERAL = frozenset({"stores", "all_stores", "timeout"})
 _SHARED = "shared_"  # keeps the names of shared options apart from those of a verb's own
 
@@ -229,7 +226,7 @@ def asked_several(ctx: typer.Context) -> bool:
 
 def origins(ctx: typer.Context) -> Callable[[Entry], Origin] | None:
     """Give what tells where an entry comes from, None where one store was asked."""
-    known: Callable[[Entry], Origin] | None = ctx.meta.get(_ORIGIN)
+    known: Callable[[Entry], Origin] | None = ctx.meta.get(ORIGIN)
     return known
 
 
@@ -295,85 +292,6 @@ def _type(name: str | None, kinds: Sequence[str]) -> str | None:
         hint = f"Types: {', '.join(known)}."
         raise MemoryTypeError(f'there is no type "{name}"', hint=hint, type=name)
     return name
-
-
-@contextmanager
-def opened(ctx: typer.Context) -> Iterator[MemoryStore]:
-    """Lend the store that is meant: --store, $DSHLOOP_STORE, memory.store, the embedded one."""
-    with opened_as(ctx, None, readonly="readonly" in given(ctx)) as store:
-        yield store
-
-
-@contextmanager
-def opened_to_read(ctx: typer.Context) -> Iterator[MemoryReader]:
-    """Lend what reads the store that is meant, or several; no code that writes is loaded."""
-    from dshloop.memory.stores import open_reader
-
-    run = invocation(ctx)
-    if asked_several(ctx):
-        from dshloop.cli.memory.several import opened_together
-
-        with opened_together(ctx) as several:
-            ctx.meta[_ORIGIN] = several.origin_of
-            yield several
-        return
-    name, options = opening(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
-    reader = open_reader(name, **options, readonly="readonly" in given(ctx))
-    try:
-        yield reader
-    finally:
-        reader.close()
-
-
-@contextmanager
-def opened_as(
-    ctx: typer.Context, name: str | None, *, readonly: bool = False
-) -> Iterator[MemoryStore]:
-    """Lend the store of a name, that which is meant when there is none."""
-    run = invocation(ctx)
-    lend = opener(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")), name)
-    store = lend(readonly)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def opener(
-    ctx: typer.Context, notice: Callable[[str], None], name: str | None = None
-) -> Callable[[bool], MemoryStore]:
-    """Give what opens the store that is meant, for reading only when it is told True."""
-    from dshloop.memory.stores import open_store
-
-    named, options = opening(ctx, notice, name)
-    return lambda readonly: open_store(named, **options, readonly=readonly)
-
-
-def opening(
-    ctx: typer.Context, notice: Callable[[str], None], name: str | None = None
-) -> tuple[str | None, dict[str, Any]]:
-    """Give the name of the store that is meant, and how it is to be opened."""
-    run, asked = invocation(ctx), given(ctx)
-    config, places = run.config, run.places
-    named = name or asked.get("store") or run.env.variables.get("DSHLOOP_STORE")
-    return named or config.get("memory.store"), {
-        "database": places.memory_db,
-        "place": lambda path: absolute(path, run.env.cwd, run.env.variables),
-        "clock": run.env.clock,
-        "notice": notice,
-        "embedder": lambda: _embedder(run, config),
-        "semantic": bool(config.get("memory.semantic")),
-        "synonyms": places.synonyms,
-        "setting": config.get,
-        "variables": run.env.variables,
-    }
-
-
-def _embedder(run: Invocation, config: Config) -> Embedder:
-    """Open the model that config.yml names. Raises SEMANTIC_UNAVAILABLE."""
-    from dshloop.memory.embedding import choice_of, open_embedder
-
-    return open_embedder(choice_of(config.get), run.env.variables)
 
 
 def redaction(found: int) -> list[Caution]:

@@ -153,7 +153,7 @@ def _fitting(rows: Iterable[tuple[str, str]], incomplete: str) -> Offered:
 @contextmanager
 def _store(ctx: Any) -> Iterator[MemoryReader]:
     """Lend the store that the words so far mean."""
-    from dshloop.cli.memory.common import opened_to_read
+    from dshloop.cli.memory.opening import opened_to_read
 
     with opened_to_read(ctx) as store:
         yield store

@@ -17,8 +17,8 @@ from dshloop.cli.memory.common import (
     filters,
     given,
     module_app,
-    opened,
 )
+from dshloop.cli.memory.opening import opened
 from dshloop.cli.memory.view import counted, named, when
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, ForgetUnconfirmedError, MemoryNotFoundError, UsageError

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.memory.common import AllowSecrets, Id, WriteVerb, module_app, opened, piped
+from dshloop.cli.memory.common import (
+    AllowSecrets,
+    Id,
+    WriteVerb,
+    module_app,
+    piped,
+)
 from dshloop.cli.memory.keep import Concepts, FileRefs, Strength, Type, kept
+from dshloop.cli.memory.opening import opened
 from dshloop.cli.params import invocation
 from dshloop.errors import MemoryEmptyError, UsageError
 from dshloop.result import Result

@@ -16,10 +16,9 @@ from dshloop.cli.memory.common import (
     WriteVerb,
     chosen,
     module_app,
-    opened,
-    opened_as,
     project,
 )
+from dshloop.cli.memory.opening import opened, opened_as
 from dshloop.cli.memory.report_view import counted, not_carried
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, UsageError

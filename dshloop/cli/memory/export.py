@@ -9,7 +9,8 @@ import typer
 
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
-from dshloop.cli.memory.common import FilterVerb, chosen, module_app, opened
+from dshloop.cli.memory.common import FilterVerb, chosen, module_app
+from dshloop.cli.memory.opening import opened
 from dshloop.cli.memory.report_view import counted, not_carried
 from dshloop.cli.params import invocation
 from dshloop.errors import UsageError

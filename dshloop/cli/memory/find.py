@@ -16,8 +16,8 @@ from dshloop.cli.memory.common import (
     Semantic,
     filters,
     module_app,
-    opened_to_read,
 )
+from dshloop.cli.memory.opening import opened_to_read
 from dshloop.cli.memory.view import Form, entries_view, hits_view, listed, row_of
 from dshloop.errors import ExitCode, UsageError
 from dshloop.result import Result, View

@@ -10,7 +10,14 @@ import typer
 
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
-from dshloop.cli.memory.common import WriteVerb, given, module_app, opening, piped, project
+from dshloop.cli.memory.common import (
+    WriteVerb,
+    given,
+    module_app,
+    piped,
+    project,
+)
+from dshloop.cli.memory.opening import way_to_open
 from dshloop.cli.params import invocation
 from dshloop.errors import (
     DshloopError,
@@ -155,7 +162,7 @@ def _taken(
     run = invocation(ctx)
     call = read_hook(event, _data(run))
     setup = Setup(_project(run, call, project_name), agent, budget, record, inject)
-    name, options = opening(ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")))
+    name, options = way_to_open(ctx)
     told = ToldFiles(run.places.data / "hooks", run.env.clock)
     try:
         with closing(open_recorder(name, **options)) as store:

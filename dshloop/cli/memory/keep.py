@@ -16,11 +16,11 @@ from dshloop.cli.memory.common import (
     file_text,
     module_app,
     number,
-    opened,
     piped,
     project,
     redaction,
 )
+from dshloop.cli.memory.opening import opened
 from dshloop.cli.params import invocation
 from dshloop.errors import UsageError
 from dshloop.result import Result

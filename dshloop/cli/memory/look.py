@@ -13,8 +13,8 @@ from dshloop.cli.memory.common import (
     ShowVerb,
     asked_several,
     module_app,
-    opened_to_read,
 )
+from dshloop.cli.memory.opening import opened_to_read
 from dshloop.cli.memory.view import (
     Form,
     briefly,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.memory.common import module_app, opening
+from dshloop.cli.memory.common import module_app
+from dshloop.cli.memory.opening import way_to_open
 from dshloop.cli.params import Command, ProfileCommand, invocation, new_app
 from dshloop.errors import (
     ExitCode,
@@ -202,10 +203,7 @@ def _sent(
 def _recorder(ctx: typer.Context, name: str) -> MemoryRecorder:
     from dshloop.memory.stores import open_recorder
 
-    run = invocation(ctx)
-    store, options = opening(
-        ctx, lambda text: run.cautions.append(Caution(text, "STORE_NOTICE")), name
-    )
+    store, options = way_to_open(ctx, name=name)
     return open_recorder(store, **options)
 
 

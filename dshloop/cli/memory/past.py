@@ -17,10 +17,10 @@ from dshloop.cli.memory.common import (
     filters,
     module_app,
     moments,
-    opened_to_read,
     project,
 )
 from dshloop.cli.memory.find import newest
+from dshloop.cli.memory.opening import opened_to_read
 from dshloop.cli.memory.view import Form, cells, entries_view, listed, row_of, when
 from dshloop.cli.params import invocation
 from dshloop.result import Result, Table, View

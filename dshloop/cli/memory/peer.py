@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dshloop.cli.memory.common import Id, ReadVerb, module_app, opened
+from dshloop.cli.memory.common import Id, ReadVerb, module_app
+from dshloop.cli.memory.opening import opened
 from dshloop.cli.params import invocation
 from dshloop.result import End, Result, Stream
 

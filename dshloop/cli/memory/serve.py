@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from dshloop.cli.invocation import Invocation
-from dshloop.cli.memory.common import WriteVerb, module_app, opener
+from dshloop.cli.memory.common import WriteVerb, module_app
+from dshloop.cli.memory.opening import opener
 from dshloop.cli.params import invocation
 from dshloop.errors import ServeUnavailableError
 from dshloop.result import End, Stream

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dshloop.cli.memory.common import given, opening
+from dshloop.cli.memory.common import given
+from dshloop.cli.memory.opening import way_to_open
 from dshloop.cli.params import invocation
 from dshloop.errors import DshloopError, UsageError
 from dshloop.memory.federation import PATIENCE, Failure, FederatedReader, Source
@@ -46,7 +47,7 @@ def _opener(ctx: typer.Context, store: str) -> Callable[[], MemoryReader]:
     def notice(text: str) -> None:
         run.cautions.append(Caution(f"{store}: {text}", "STORE_NOTICE"))
 
-    name, options = opening(ctx, notice, store)
+    name, options = way_to_open(ctx, notice, store)
     readonly = "readonly" in given(ctx)
     return lambda: open_reader(name, **options, readonly=readonly)
 

@@ -12,9 +12,9 @@ from dshloop.cli.memory.common import (
     ProjectHere,
     Semantic,
     module_app,
-    opened_to_read,
     project,
 )
+from dshloop.cli.memory.opening import opened_to_read
 from dshloop.cli.params import invocation
 from dshloop.errors import MemoryEmptyError
 from dshloop.result import Result
