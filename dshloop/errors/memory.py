@@ -329,3 +329,9 @@ class HookWaitsError(PeerUnreachableError):
 
     code = "HOOK_WAITS"
     hint = "It is recorded with the next hook of the session, or by dshloop memory outbox flush."
+
+
+class PointUnknownError(UsageError):
+    """`memory preview` was asked for a point that no memory row has, or no log tells of."""
+
+    code = "POINT_UNKNOWN"
