@@ -1,0 +1,62 @@
+"""The real dsh on the sessions of a team: it loads those of children and of who started them."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dshloop.drivers.script import parse_script
+from dshloop.loops.loops_file import parse_loops
+from dshloop.loops.teaming import TOOL
+from dshloop.paths import Places
+from dshloop.runs.options import RunOptions
+from dshloop.runs.profile import ProfileRows
+from dshloop.runs.run import run_session
+from dshloop.transcripts.dsh import read_transcript
+from tests.peers.test_sessions_dsh import AGENTS, initialize, program, serve, store
+
+pytestmark = pytest.mark.peer
+
+
+def team_logs(root: Path) -> dict[str, list[str]]:
+    """Have an agent start another one; gives the lines of both logs by ``parent`` and ``child``."""
+    places = Places(root / "dsh", root / "data", root / "config")
+    team = [{"name": "kid", "prompt": "hi", "driver": "ping"}]
+    calls = [{"name": TOOL, "arguments": {"agents": team}}]
+    script = parse_script(json.dumps({"turns": [{"steps": [{"calls": calls}, "done"]}]}))
+    file = parse_loops("loops: {leading: {team: true}}", root / "loops.yml")
+    rows = ProfileRows(file=file)
+    options = RunOptions(
+        root, "test", driver="fake", loop="leading", session_id="ours", script=script, rows=rows
+    )
+    list(run_session(places, options, ["hello"], time.time))
+    paths = places.sessions.glob("*/*/session.jsonl")
+    texts = [path.read_text(encoding="utf-8").split("\n")[:-1] for path in paths]
+    return {"child" if '"origin"' in lines[0] else "parent": lines for lines in texts}
+
+
+@pytest.mark.parametrize("which", ["parent", "child"])
+def test_dsh_012_loads_the_sessions_of_a_team(which: str, tmp_path: Path) -> None:
+    dsh = program("DSHLOOP_TEST_DSH_012", "0.1.2")
+    home, cwd = tmp_path / "home", tmp_path / "work"
+    cwd.mkdir()
+    lines = team_logs(tmp_path)[which]
+    header: dict[str, Any] = json.loads(lines[0])
+    path = store(home, cwd, "session.jsonl", lines, header["id"])
+    (home / "agents.yml").write_text(AGENTS.replace("ID", header["id"]), encoding="utf-8")
+    before = read_transcript(path)
+    words = [dsh, "--profile", "sdk", "--patch", str(home / "agents.yml")]
+
+    def taken_up() -> bool:
+        return len(read_transcript(path).events) > len(before.events)
+
+    serve(words, home, cwd, [initialize(cwd)], taken_up)
+    after = read_transcript(path)
+    assert after.findings == []
+    assert after.events[: len(before.events)] == before.events
+    assert before.header is not None
+    assert after.header == before.header
