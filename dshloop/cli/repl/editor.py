@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dshloop.errors import EditorFailedError
-from dshloop.profiles.edits.hand_edit import editor_command
 
 
 async def edited(text: str, variables: Mapping[str, str]) -> str:
@@ -16,6 +15,8 @@ async def edited(text: str, variables: Mapping[str, str]) -> str:
 
     Cancelled, it ends the editor. Raises EDITOR_FAILED.
     """
+    from dshloop.profiles.edits.hand_edit import editor_command
+
     command = editor_command(variables)
     descriptor, name = tempfile.mkstemp(suffix=".md", prefix="dshloop-")
     path = Path(name)

@@ -21,7 +21,7 @@ from dshloop.cli.repl.typeahead import restored
 from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError
 from dshloop.host.abort import DISPOSED, USER, Cause
 from dshloop.llm.messages import Message
-from dshloop.runs.branching import reopening
+from dshloop.runs.branching import past_turns, reopening
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running, interrupts
 from dshloop.runs.recalled import keep_apart
@@ -223,10 +223,19 @@ class Talk:
             self.screen.failure(f"{error.message} ({error.code})", error.hint)
 
     def _greet(self) -> None:
-        bound = self.conversation.binding
-        session = "resumed session" if self.conversation.agent.session.resumed else "session"
+        """Say which session it is, how far it is, and what it effectively runs on."""
+        agent = self.conversation.agent
+        turns = len(past_turns(agent.session.events))
+        preset = self.conversation.process.presets.composed(agent)
+        parts = [
+            f"{'resumed session' if agent.session.resumed else 'session'} {self.conversation.id}",
+            f"{turns} turn{'s' * (turns != 1)}" if turns else "",
+            str(self.conversation.binding),
+            f"preset {preset}" if preset else "",
+            "/help",
+        ]
         self._tell_warnings()
-        self.screen.write(f"{session} {self.conversation.id} · {bound} · /help\n")
+        self.screen.line(" · ".join(filter(None, parts)))
 
     def _tell_warnings(self) -> None:
         """Tell what rows have warned of since the last time."""

@@ -53,7 +53,8 @@ def test_a_session_is_resumed_and_another_driver_refused() -> None:
     first, _ = talk("one\r\x04")
     second, out = talk("two\r\x04", resume=first.id)
     assert second.id == first.id
-    assert out.startswith("resumed session")
+    greeting = f"resumed session {first.id} · 1 turn · standard on fake-driver · preset standard"
+    assert out.startswith(f"{greeting} · /help\n")
     with pytest.raises(LoopSwitchError):
         talk("", resume=first.id, driver="ping")
 

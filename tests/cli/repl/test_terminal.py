@@ -121,6 +121,11 @@ turns:
   - {text: "A long answer that goes on and on.", pace: 0.2}
   - {delay: 30, text: Never.}
 """
+ANSWERING = """\
+turns:
+  - {text: "A long answer that goes on and on.", pace: 0.2}
+  - {delay: 30, text: Never.}
+"""
 
 
 def test_thinking_spins_and_what_is_typed_meanwhile_waits(tmp_path: Path) -> None:
@@ -141,9 +146,7 @@ def test_thinking_spins_and_what_is_typed_meanwhile_waits(tmp_path: Path) -> Non
 
 
 def test_ctrl_c_keeps_the_text_and_twice_leaves(tmp_path: Path) -> None:
-    with conversation(
-        tmp_path, script=SLOW.replace("  - {reasoning", "  # - {reasoning")
-    ) as screen:
+    with conversation(tmp_path, script=ANSWERING) as screen:
         say(screen, "hello")
         screen.wait("A long")
         screen.press("C-c")
@@ -166,9 +169,7 @@ def test_ctrl_c_keeps_the_text_and_twice_leaves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_drains_the_turn(tmp_path: Path, name: str, code: int) -> None:
-    with conversation(
-        tmp_path, script=SLOW.replace("  - {reasoning", "  # - {reasoning")
-    ) as screen:
+    with conversation(tmp_path, script=ANSWERING) as screen:
         say(screen, "hello")
         screen.wait("A long")
         os.kill(program_of(screen), getattr(signal, name))
@@ -180,9 +181,7 @@ def test_a_signal_drains_the_turn(tmp_path: Path, name: str, code: int) -> None:
 
 
 def test_a_terminal_that_is_closed_loses_no_word(tmp_path: Path) -> None:
-    with conversation(
-        tmp_path, script=SLOW.replace("  - {reasoning", "  # - {reasoning")
-    ) as screen:
+    with conversation(tmp_path, script=ANSWERING) as screen:
         say(screen, "hello")
         screen.wait("A long")
         process = program_of(screen)
