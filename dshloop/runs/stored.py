@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dshloop.errors import (
+    LockHeldError,
     SessionExistsError,
     SessionIdError,
     SessionReadOnlyError,
@@ -60,6 +61,15 @@ def unreadable(entry: Entry, fault: SessionUnreadableError) -> SessionUnreadable
     )
 
 
+def _ways_on(session_id: str) -> str:
+    """Say how to go on with a session that can't be written to."""
+    from shlex import quote
+
+    resume = f"dshloop session run --resume {quote(session_id)}"
+    copy, ask = f"{resume} --fork", f"{resume} --read-only"
+    return f"Go on in a copy of it: {copy}\nAsk about it, keeping nothing: {ask}"
+
+
 def require_id(session_id: str) -> None:
     """Refuse what can't be the id of a session. Raises SESSION_ID_INVALID."""
     if session_id == "last":
@@ -100,6 +110,7 @@ class StoredSessions:
         if entry.home == "dsh":
             raise SessionReadOnlyError(
                 f'session "{entry.id}" belongs to dsh, which keeps it in {shown(entry.path)}',
+                hint=_ways_on(entry.id),
                 session=entry.id,
                 file=shown(entry.path),
             )
@@ -107,6 +118,9 @@ class StoredSessions:
             log = SessionLog.open(entry.path, clock=self.clock, command=self.command)
         except SessionUnreadableError as fault:
             raise unreadable(entry, fault) from None
+        except LockHeldError as held:
+            held.hint = f"{held.hint}\n{_ways_on(entry.id)}"
+            raise
         self._opened[log.header.id] = log
         return log
 

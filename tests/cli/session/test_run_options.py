@@ -392,3 +392,31 @@ def test_options_that_make_no_sense(words: list[str], option: str, isolated: Pat
 @pytest.mark.parametrize("words", [["--max-turns", "0"], ["--max-tokens", "0"], ["--seed", "x"]])
 def test_numbers_that_are_none(words: list[str]) -> None:
     assert dshloop(*FAKE, *words, "hello").code == 2
+
+
+# --- ways on -------------------------------------------------------------------------------------
+
+
+def test_a_session_of_dsh_offers_the_ways_on(isolated: Path) -> None:
+    folder = isolated / "dsh" / "sessions" / "--home-dev--" / "s-1"
+    folder.mkdir(parents=True)
+    write(folder / "session.jsonl", turn(1, 0), HEADER)
+    ran = dshloop(*FAKE, "--resume", "s-1", "--json", "x")
+    assert (ran.code, ran.error["code"]) == (4, "SESSION_READ_ONLY")
+    assert "dshloop session run --resume s-1 --fork" in ran.error["hint"]
+    assert dshloop(*FAKE, "--resume", "s-1", "--read-only", "x").code == 0
+
+
+def test_a_session_that_is_open_elsewhere_offers_the_ways_on(isolated: Path) -> None:
+    from dshloop.locks import hold
+    from dshloop.sessions.naming import LOCK_NAME
+
+    dshloop(*FAKE, "--session-id", "s", "one")
+    (log,) = (isolated / "data" / "sessions").glob("*/s/session.jsonl")
+    with hold(log.with_name(LOCK_NAME), command="another one", wait=0.0, what="session s"):
+        refused = dshloop("session", "run", "--resume", "s", "--json", "two")
+        assert (refused.code, refused.error["code"]) == (4, "LOCK_HELD")
+        assert "--resume s --fork" in refused.error["hint"]
+        assert "--resume s --read-only" in refused.error["hint"]
+        assert dshloop("session", "run", "--resume", "s", "--read-only", "two").code == 0
+        assert dshloop("session", "run", "--resume", "s", "--fork", "two").code == 0
