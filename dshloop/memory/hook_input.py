@@ -41,6 +41,7 @@ _EVENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _RENAMED = {"tool_response": "tool_output", "last_assistant_message": "message"}
 _MEMORY_TOOL = re.compile(r"(?:.*__)?(?:memory_\w+|remember|recall)|mcp__\w*?(?:memory|dshloop)\w*")
 _MEMORY_COMMAND = re.compile(r"\bdshloop\s+(?:-\S+\s+)*memory\b")
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{2000,}={0,2}")
 
 
@@ -70,6 +71,13 @@ class HookCall(NamedTuple):
     def prompt(self) -> str:
         """What the person asked, where that is what happened."""
         return text_of(self.data.get("prompt")) if self.event == SUBMIT else ""
+
+    @property
+    def patched(self) -> tuple[str, ...]:
+        """The files that a patch of Codex changes; other tools name theirs in their input."""
+        if self.data.get("tool_name") != "apply_patch":
+            return ()
+        return tuple(dict.fromkeys(_PATCHED.findall(_command(self.data))))
 
     @property
     def forgets(self) -> bool:
@@ -121,10 +129,14 @@ def is_memorys_own(data: Mapping[str, Any]) -> bool:
     """Whether a tool was used to ask or tell memory something: what it answers is no news."""
     if _MEMORY_TOOL.fullmatch(text_of(data.get("tool_name"))):
         return True
+    return _MEMORY_COMMAND.search(_command(data)) is not None
+
+
+def _command(data: Mapping[str, Any]) -> str:
+    """Give the command of a tool's input, which may be a list of words."""
     given = parsed(data.get("tool_input"))
     command = given.get("command") if isinstance(given, Mapping) else None
-    words = command if isinstance(command, list) else [command]
-    return _MEMORY_COMMAND.search(" ".join(map(text_of, words))) is not None
+    return " ".join(map(text_of, command)) if isinstance(command, list) else text_of(command)
 
 
 def _kept(value: Any) -> Any:

@@ -33,7 +33,10 @@ PROGRAMS = {
     ),
     "codex": Program(
         "~/.codex/hooks.json",
-        ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop"),
+        (
+            "SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop",
+            "SessionEnd",
+        ),
         _TOOLS,
     ),
 }  # fmt: skip

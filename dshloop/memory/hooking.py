@@ -112,4 +112,4 @@ def record(
         agent=setup.agent,
         at=at,
     )
-    return store.observe(new)
+    return store.observe(new._replace(files=(*new.files, *call.patched)))

@@ -83,6 +83,14 @@ def test_a_session_is_recorded_from_its_start_to_its_end(agent: Agent) -> None:
     assert not session.active
 
 
+def test_a_patch_of_codex_is_found_by_the_files_it_changes(agent: Agent) -> None:
+    patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n"
+    agent.hook("PostToolUse", tool_name="apply_patch", tool_input={"command": patch},
+               tool_response="Success")  # fmt: skip
+    (entry,) = agent.stored()
+    assert (entry.type, entry.files) == ("file_edit", ("src/a.py", "b.py"))
+
+
 def test_secrets_are_taken_out_before_anything_is_written(agent: Agent) -> None:
     key = "sk-" + "abcd1234" * 4
     agent.hook("UserPromptSubmit", prompt=f"use {key}")
