@@ -31,6 +31,7 @@ VERBS: Mapping[str, str] = {
     "tail": "peer",
     "artifact": "peer",
     "outbox": "outbox",
+    "preview": "preview",
     "stats": "look",
     "export": "export",
     "import": "exchange",

@@ -19,10 +19,10 @@ from dshloop.memory.agentmemory_client.calls import Call as Request
 from dshloop.memory.outbox import Entry, Outbox
 from dshloop.plugins.agentmemory import calls
 from dshloop.plugins.agentmemory.config import BridgeConfig
-from dshloop.plugins.agentmemory.content import cleaned, member, said
+from dshloop.plugins.agentmemory.content import member
 from dshloop.plugins.agentmemory.delivery import Delivery, Say
 from dshloop.plugins.agentmemory.homes import Home
-from dshloop.plugins.agentmemory.reading import Reading
+from dshloop.plugins.agentmemory.reading import Reading, query_of
 from dshloop.plugins.agentmemory.scribe import is_recall
 from dshloop.plugins.agentmemory.sessions import Live, live, missed
 from dshloop.plugins.agentmemory.windows import Window
@@ -230,16 +230,12 @@ class Courier:
 
     def _search(self, one: Live, message: Any) -> None:
         """Search for a user's message, once for each."""
-        id_ = member(message, "id")
-        if not self._config.searches or member(message, "source", "kind") not in (None, "user"):
+        query, id_ = query_of(message, self._config), member(message, "id")
+        if not query or id_ in one.searched:
             return
         if isinstance(id_, str):
-            if id_ in one.searched:
-                return
             one.searched.add(id_)
-        query = cleaned(said(member(message, "content")), calls.QUERY)
-        if query.strip():
-            one.read(self._found(one, query))
+        one.read(self._found(one, query))
 
     def _disposed(self, one: Live) -> None:
         if self._config.session_rows and one.about.cwd:

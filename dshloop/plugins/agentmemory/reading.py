@@ -11,6 +11,7 @@ from dshloop.memory.agentmemory_client.calls import Call as Request
 from dshloop.plugins.agentmemory import calls
 from dshloop.plugins.agentmemory.calls import About, Call
 from dshloop.plugins.agentmemory.config import BridgeConfig
+from dshloop.plugins.agentmemory.content import cleaned, member, said
 from dshloop.plugins.agentmemory.homes import Home
 from dshloop.plugins.agentmemory.windows import Found, lines
 
@@ -22,6 +23,14 @@ _EXPANDED = 20
 def request(call: Call) -> Request[answers.Row]:
     """Give a call as the client makes it."""
     return Request("POST", f"/{call.path}", answers.whole, call.body)
+
+
+def query_of(message: Any, config: BridgeConfig) -> str:
+    """Give what is searched for because of a message; empty for nothing."""
+    if not config.searches or member(message, "source", "kind") not in (None, "user"):
+        return ""
+    query = cleaned(said(member(message, "content")), calls.QUERY)
+    return query if query.strip() else ""
 
 
 class Reading:
