@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from dshloop.drivers.fake import LOCAL_PROVIDERS
 from dshloop.errors import DshloopError, InternalError, LockHeldError
 from dshloop.host.abort import AbortSignal
 from dshloop.llm.messages import plain_text
@@ -227,6 +228,9 @@ class CellRun:
         count(stats, tally.events)
         passed = outcome == "completed" and all(check["passed"] for check in checks or ())
         by = tally.answered_by
+        other = _other_model(self.cell, by)
+        if other is not None:
+            self.notices.append(other)
         answered = None if by is None else {key: by.get(key) for key in ("provider", "model")}
         counted = stats.as_json()
         session = self.cell.session(self.around.run) if tally.events else None
@@ -248,3 +252,15 @@ class CellRun:
             "notices": list(dict.fromkeys(self.notices)),
             "finished_at": iso_time(self.clock()),
         }
+
+
+def _other_model(cell: Cell, answered_by: Mapping[str, Any] | None) -> str | None:
+    """Say when another model answered than the cell is for: a loop may be pinned to one."""
+    asked = cell.asked.model
+    if asked is None or answered_by is None or answered_by.get("provider") in LOCAL_PROVIDERS:
+        return None
+    model = answered_by.get("model")
+    if asked == model or asked.endswith(f"/{model}"):
+        return None
+    who = f'loop "{cell.loop}"' if cell.loop else "a cell"
+    return f"{who} asked {model} and not {cell.model}, which its column says"

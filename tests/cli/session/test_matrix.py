@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from dshloop.locks import process_exists
 from tests.fake_model import fake_model
 from tests.running import Ran, dshloop
 
@@ -50,6 +51,19 @@ class Stubborn(HostedDriver):
             except asyncio.CancelledError:
                 pass
 
+class StubbornTurn(HostedDriver):
+    async def create_agent(self, owner, options):
+        from dshloop.drivers.fake import FakeDriver
+        handle = await HostedDriver(FakeDriver()).create_agent(owner, options)
+        async def stuck(event, following):
+            while True:
+                try:
+                    await asyncio.sleep(1000)
+                except asyncio.CancelledError:
+                    pass
+        handle.agent.hooks.on("agent/request", stuck)
+        return handle
+
 class Blocking(HostedDriver):
     async def create_agent(self, owner, options):
         time.sleep(1000)
@@ -62,8 +76,8 @@ class Printing(HostedDriver):
         return await HostedDriver(FakeDriver()).create_agent(owner, options)
 
 engine = Engine()
-dying, once, stubborn, blocking, printing = (
-    kind(engine) for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing)
+dying, once, stubborn, blocking, printing, turn = (
+    kind(engine) for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing, StubbornTurn)
 )
 """
 
@@ -287,16 +301,17 @@ drivers:
   fake:
   stubborn: odd_drivers:stubborn
   blocking: odd_drivers:blocking
+  turn: odd_drivers:turn
   printing: odd_drivers:printing
 script: said.yml
 timeout: 1
 prompts: [a]
 """
-    ran = matrix(write(folder, text), "--json", "--jobs", "3", cwd=folder)
-    assert outcomes(ran) == ["timeout", "timeout", "timeout", "completed"]
+    ran = matrix(write(folder, text), "--json", "--jobs", "4", cwd=folder)
+    assert outcomes(ran) == ["timeout"] * 4 + ["completed"]
     assert {cell["tries"] for cell in cells(ran)} == {1}
     shown = dshloop("session", "list", "--json", cwd=folder).json
-    assert sorted(row["state"] for row in shown) == ["aborted", "completed"]
+    assert sorted(row["state"] for row in shown) == ["aborted", "completed", "open"]
 
 
 # --- stopped and gone on with --------------------------------------------------------------------
@@ -370,6 +385,26 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
     assert records()[: len(done)] == done
     assert len(records()) == 6
     assert len(sessions()) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_run_leaves_no_command_that_checks(folder: Path, kind: signal.Signals) -> None:
+    code = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(1000)"
+    check = json.dumps([sys.executable, "-c", code])
+    file = write(folder, f"drivers: [fake]\nprompts: [a]\nchecks: [{{command: {check}}}]\n")
+    running = started(file, cwd=folder)
+    until = time.monotonic() + 30
+    while not ((folder / "pid").exists() and (folder / "pid").read_text()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    pid = int((folder / "pid").read_text())
+    running.send_signal(kind)
+    running.communicate(timeout=30)
+    while process_exists(pid):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert matrix("--show", "last", "--json").json["finished"] == 0
 
 
 @pytest.mark.slow
@@ -492,6 +527,21 @@ def test_two_loops_on_two_drivers_ask_a_model_server(tmp_path: Path) -> None:
     assert sum("one number" in body for body in asked) == 2
     kept = Path(os.environ["DSHLOOP_DATA"]).rglob("*")
     assert not [path for path in kept if path.is_file() and b"the-key" in path.read_bytes()]
+
+
+def test_a_loop_that_asks_another_model_is_told(folder: Path, tmp_path: Path) -> None:
+    text = """\
+loops: {pinned: {provider: deepseek, model: other}, standard: }
+models: [deepseek/deepseek-flash]
+prompts: [a]
+"""
+    with fake_model(tmp_path, [{"text": "aye"}]) as model:
+        variables = {"DEEPSEEK_API_KEY": "k", "DEEPSEEK_BASE_URL": model.url}
+        ran = matrix(write(folder, text), cwd=folder, variables=variables)
+    assert ran.code == 0, ran.err
+    told = 'loop "pinned" asked other and not deepseek/deepseek-flash, which its column says'
+    assert ran.err.splitlines().count(told) == 1
+    assert "standard" not in ran.err
 
 
 @pytest.mark.slow
