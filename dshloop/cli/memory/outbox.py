@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from dshloop.errors import (
     ExitCode,
     OutboxEmptyError,
     OutboxUnconfirmedError,
+    OutboxUnusableError,
     StoreUnknownError,
     UsageError,
 )
@@ -33,16 +35,14 @@ SHOWN = 20  # sessions that a question names
 
 
 def _stores(ctx: typer.Context, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    found = _outboxes(invocation(ctx), None)
-    return [(one.store, "outbox") for one in found if one.store.startswith(incomplete)]
+    with _outboxes(invocation(ctx), None) as found:
+        names = [one.store for one in found]
+    return [(name, "outbox") for name in names if name.startswith(incomplete)]
 
 
 def _sessions(ctx: typer.Context, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    waiting = {
-        entry.session: f"waits for {entry.store}"
-        for outbox in _outboxes(invocation(ctx), None)
-        for entry in outbox.list()
-    }
+    with _outboxes(invocation(ctx), None) as boxes:
+        waiting = {one.session: f"waits for {one.store}" for one in _entries(boxes, None)}
     return [(name, text) for name, text in waiting.items() if name.startswith(incomplete)]
 
 
@@ -64,11 +64,11 @@ def list_entries(
     ctx: typer.Context, store: Store = None, session: SessionOption = None
 ) -> Result[list[dict[str, Any]]]:
     """List what waits and what was given up, the oldest first, never what it says."""
-    boxes = _outboxes(invocation(ctx), store)
-    entries = [entry for outbox in boxes for entry in outbox.list(session)]
+    with _outboxes(invocation(ctx), store) as boxes:
+        entries = _entries(boxes, session)
+        dropped = {outbox.store: outbox.state().dropped for outbox in boxes}
     columns = ("STORE", "SESSION", "ID", "KIND", "STATE", "TRIED", "NEXT", "ERROR")
     table = Table(columns, [_row(entry) for entry in entries], empty="nothing is on its way")
-    dropped = {outbox.store: outbox.state().dropped for outbox in boxes}
     notices = [
         f"{count} entries for {name} were dropped because its outbox was full"
         for name, count in dropped.items()
@@ -91,10 +91,11 @@ def flush(
     has is read from --profile.
     """
     run = invocation(ctx)
-    boxes = _outboxes(run, store)
-    if dry_run:
-        return _would("send", [one for one in _entries(boxes, session) if one.state == "pending"])
-    return _sent(ctx, boxes, session)
+    with _outboxes(run, store) as boxes:
+        if dry_run:
+            entries = _entries(boxes, session)
+            return _would("send", [one for one in entries if one.state == "pending"])
+        return _sent(ctx, boxes, session)
 
 
 @outbox_app.command(cls=ProfileCommand, epilog="Example: dshloop memory outbox replay SESSION")
@@ -108,14 +109,15 @@ def replay(
 ) -> Result[dict[str, Any]]:
     """Send all that is left of a session, also what was given up; exit 3 when there is nothing."""
     run = invocation(ctx)
-    boxes = [outbox for outbox in _outboxes(run, store) if outbox.list(session)]
-    if not boxes:
-        raise OutboxEmptyError(f"nothing of session {session} is on its way", session=session)
-    if dry_run:
-        return _would("send", _entries(boxes, session))
-    for outbox in boxes:
-        outbox.replay(session)
-    return _sent(ctx, boxes, session)
+    with _outboxes(run, store) as found:
+        boxes = [outbox for outbox in found if outbox.list(session)]
+        if not boxes:
+            raise OutboxEmptyError(f"nothing of session {session} is on its way", session=session)
+        if dry_run:
+            return _would("send", _entries(boxes, session))
+        for outbox in boxes:
+            outbox.replay(session)
+        return _sent(ctx, boxes, session)
 
 
 @outbox_app.command(cls=Command, epilog="Example: dshloop memory outbox drop --given-up --dry-run")
@@ -137,36 +139,53 @@ def drop(
         raise UsageError(
             "drop needs a session, --store, --given-up or --all", hint="Nothing was changed."
         )
-    boxes = _outboxes(run, store)
-    entries = _entries(boxes, session)
-    if given_up:
-        entries = [entry for entry in entries if entry.state != "pending"]
-    if not entries:
-        raise OutboxEmptyError("nothing was dropped: nothing on its way fits")
-    if dry_run:
-        return _would("drop", entries)
-    _confirm(run, entries, yes=yes)
-    for outbox in boxes:
-        ids = [entry.id for entry in entries if entry.store == outbox.store]
-        if ids:
-            outbox.drop(ids=ids)
+    with _outboxes(run, store) as boxes:
+        entries = _entries(boxes, session)
+        if given_up:
+            entries = [entry for entry in entries if entry.state != "pending"]
+        if not entries:
+            raise OutboxEmptyError("nothing was dropped: nothing on its way fits")
+        if dry_run:
+            return _would("drop", entries)
+        _confirm(run, entries, yes=yes)
+        for outbox in boxes:
+            ids = [entry.id for entry in entries if entry.store == outbox.store]
+            if ids:  # without ids everything would go
+                outbox.drop(ids=ids)
     counts = _counts(entries)
     return Result({"dropped": len(entries), **counts}, f"dropped {_told(entries)}")
 
 
-def _outboxes(run: Invocation, store: str | None) -> Sequence[Outbox]:
-    """Give the outboxes, or that of a store. Raises STORE_UNKNOWN where it has none."""
+@contextmanager
+def _outboxes(run: Invocation, store: str | None) -> Iterator[Sequence[Outbox]]:
+    """Lend the outboxes, or that of a store. One that can't be used is a warning beside others.
+
+    Raises STORE_UNKNOWN where a store has none, OUTBOX_UNUSABLE for the one that was named.
+    """
     from dshloop.memory.outbox_flush import outboxes
 
     found = outboxes(run.places.outbox, clock=run.env.clock)
-    if store is None:
-        return found
-    named = [outbox for outbox in found if outbox.store == store]
-    if not named:
-        known = ", ".join(outbox.store for outbox in found)
-        hint = f"Outboxes: {known}." if known else "There are no outboxes yet."
-        raise StoreUnknownError(f'there is no outbox for "{store}"', hint=hint, store=store)
-    return named
+    with ExitStack() as closing:
+        for outbox in found:
+            closing.callback(outbox.close)
+        if store is None:
+            yield [outbox for outbox in found if _is_usable(run, outbox)]
+            return
+        named = [outbox for outbox in found if outbox.store == store]
+        if not named:
+            known = ", ".join(outbox.store for outbox in found)
+            hint = f"Outboxes: {known}." if known else "There are no outboxes yet."
+            raise StoreUnknownError(f'there is no outbox for "{store}"', hint=hint, store=store)
+        yield named
+
+
+def _is_usable(run: Invocation, outbox: Outbox) -> bool:
+    try:
+        outbox.state()
+    except OutboxUnusableError as error:
+        run.cautions.append(Caution(error.message, error.code, details=error.details))
+        return False
+    return True
 
 
 def _entries(boxes: Sequence[Outbox], session: str | None) -> list[Entry]:

@@ -179,3 +179,12 @@ def test_what_a_full_outbox_dropped_is_told(places: Places) -> None:
     outbox.put("s1", [Item("observe", {})] * 5)
     outbox.close()
     assert "3 entries for agentmemory were dropped" in memory("outbox", "list").err
+
+
+def test_a_damaged_outbox_does_not_hide_the_others(places: Places, waiting: str) -> None:
+    (places.outbox / "broken.db").write_bytes(b"this is no database" * 500)
+    ran = memory("outbox", "list", "--json", "--verbose")
+    assert [row["store"] for row in ran.json] == [OURS]
+    assert "OUTBOX_UNUSABLE" in ran.err
+    assert memory("outbox", "flush", "--json").json["delivered"] == 1
+    assert memory("outbox", "list", "--store", "broken").code == 1
