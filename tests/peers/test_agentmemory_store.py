@@ -121,6 +121,22 @@ def test_the_secret_is_wanted_and_named(
     assert stores[2].remember(NewMemory("deploy on Fridays", "p")).memory.project == "p"
 
 
+def test_an_isolated_daemon_shows_another_agent_when_it_is_named(
+    agentmemory: Workers, stores: list[AgentmemoryStore]
+) -> None:
+    store = store_at(agentmemory("isolated").url, time.time)
+    stores.append(store)
+    for agent in ("agentA", "agentB"):
+        store.start_session(NewSession(f"s-{agent}", "p", "/w", agent=agent))
+        store.observe(observation(f"s-{agent}", f"the hat of {agent}")._replace(agent=agent))
+        store.remember(NewMemory(f"{agent} likes hats", "p", agent=agent))
+    for agent, where in (("agentA", Filters()), ("agentB", Filters(agent="agentB"))):
+        expected = {f"the hat of {agent}", f"{agent} likes hats"}
+        assert set(texts_of(store.list(where))) == expected
+        assert {hit.entry.content for hit in store.recall("hat", where)} == expected
+    assert [one.id for one in store.sessions(agent="agentB")] == ["s-agentB"]
+
+
 def test_what_was_remembered_keeps_its_source_title_and_session(store: AgentmemoryStore) -> None:
     source = {"kind": "session", "session": "s9", "seq": 4}
     new = NewMemory("deploy on Fridays", "p", title="Day", session="s9", strength=9, source=source)

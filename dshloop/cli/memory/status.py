@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 app = module_app()
 _SECONDS = 5.0
+_NAMING = frozenset({"store", "stores", "all_stores"})
 _LOCAL = ("agentmemory:local", "patchouli:dshloop")
 """Outboxes of what goes to our own store."""
 
@@ -47,11 +48,12 @@ def status(
     check fails; the answer is printed all the same.
     """
     run = invocation(ctx)
+    named = not _NAMING.isdisjoint(given(ctx))
     if run.profile is not None:
-        if given(ctx):
+        if named:
             raise UsageError("--profile and --store exclude each other", hint="Give one of them.")
         meant = list(_of_profile(run))
-    elif check and not given(ctx):
+    elif check and not named:
         meant = [("agentmemory", {})]
     else:
         from dshloop.cli.memory.several import names_meant

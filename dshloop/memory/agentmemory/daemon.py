@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from dshloop.errors import AgentmemoryRestartingError, AgentmemoryTooLargeError
@@ -20,6 +21,8 @@ from dshloop.memory.agentmemory_client.identity import require_known
 from dshloop.memory.entries import Memory, Observation, Session
 
 T = TypeVar("T")
+PageAt = Callable[[int, int], Page | None]
+EVERY_AGENT = "*"
 _PAGE = 500
 _NEWEST = 50  # rows of the first page from the end; each further one is twice as long
 _SHRINK = 8
@@ -57,16 +60,22 @@ class Daemon:
         row = self.ask(calls.memory(id_))
         return None if row is None else memory_in(row, self.clock())
 
-    def memories(self, *, old: bool = True, newest_first: bool = False) -> Iterator[Memory]:
-        """Give memories as they were stored; superseded ones too when ``old``."""
-        rows = self._newest(old=old) if newest_first else self._oldest(old=old)
+    def memories(
+        self, *, old: bool = True, newest_first: bool = False, scope: str | None = None
+    ) -> Iterator[Memory]:
+        """Give memories as they were stored; superseded ones too when ``old``.
+
+        ``scope`` None is what the daemon shows by itself, `EVERY_AGENT` opens an isolated one.
+        """
+        page = partial(self._memory_page, old=old, scope=scope)
+        rows = self._newest(page) if newest_first else self._oldest(page)
         found = (memory_in(row, self.clock()) for row in rows)
         return (memory for memory in found if memory is not None)
 
-    def _oldest(self, *, old: bool) -> Iterator[Row]:
+    def _oldest(self, page_at: PageAt) -> Iterator[Row]:
         offset, size = 0, _PAGE
         while True:
-            page = self._memory_page(offset, size, old=old)
+            page = page_at(offset, size)
             if page is None:
                 size = max(1, size // _SHRINK)
                 continue
@@ -75,25 +84,25 @@ class Daemon:
             if not page.rows or offset >= (page.total or 0):
                 return
 
-    def _newest(self, *, old: bool) -> Iterator[Row]:
+    def _newest(self, page_at: PageAt) -> Iterator[Row]:
         """Read pages from the end: the daemon lists the oldest first, and who asks for the newest
         ten should not wait for all."""
-        first = self._memory_page(0, 1, old=old)
+        first = page_at(0, 1)
         end, size = (0 if first is None else first.total or 0), _NEWEST
         while end > 0:
             start = max(0, end - size)
-            page = self._memory_page(start, end - start, old=old)
+            page = page_at(start, end - start)
             if page is None:
                 size = max(1, (end - start) // _SHRINK)
                 continue
             yield from reversed(page.rows)
             end, size = start, min(2 * size, _PAGE)
 
-    def _memory_page(self, offset: int, size: int, *, old: bool) -> Page | None:
+    def _memory_page(self, offset: int, size: int, *, old: bool, scope: str | None) -> Page | None:
         """Give a page; None when it is above 16 MiB, which takes the daemon down for a second
         (agentmemory 13, D10)."""
         try:
-            return self.ask(calls.memories(limit=size, offset=offset, latest=not old))
+            return self.ask(calls.memories(limit=size, offset=offset, latest=not old, agent=scope))
         except AgentmemoryRestartingError as error:
             if error.details.get("status") != 500:
                 raise
@@ -103,9 +112,9 @@ class Daemon:
 
     # --- sessions and observations -------------------------------------------------------------
 
-    def sessions(self) -> Iterator[Session]:
-        """Give all sessions, the first stored first."""
-        rows = self._listed(lambda limit, at: calls.sessions(limit=limit, offset=at))
+    def sessions(self, scope: str | None = None) -> Iterator[Session]:
+        """Give all sessions, the first stored first; ``scope`` as for `memories`."""
+        rows = self._listed(lambda limit, at: calls.sessions(agent=scope, limit=limit, offset=at))
         found = (session_in(row, self.clock()) for row in rows)
         return (session for session in found if session is not None)
 
@@ -119,10 +128,10 @@ class Daemon:
         row = self.session_row(id_)
         return None if row is None else session_in(row, self.clock())
 
-    def observations(self, session: Session) -> Iterator[Observation]:
-        """Give a session's observations in the order they came."""
-        id_ = session.id
-        rows = self._listed(lambda limit, at: calls.observations(id_, limit=limit, offset=at))
+    def observations(self, session: Session, scope: str | None = None) -> Iterator[Observation]:
+        """Give a session's observations in the order they came; ``scope`` as for `memories`."""
+        asked = partial(calls.observations, session.id, agent=scope)
+        rows = self._listed(lambda limit, at: asked(limit=limit, offset=at))
         found = (observation_in(row, session, self.clock()) for row in rows)
         return (observation for observation in found if observation is not None)
 

@@ -11,7 +11,7 @@ from dshloop.errors import (
     MemoryNotFoundError,
     SemanticUnavailableError,
 )
-from dshloop.memory.agentmemory.daemon import Daemon
+from dshloop.memory.agentmemory.daemon import EVERY_AGENT, Daemon
 from dshloop.memory.agentmemory.found import (
     each_once,
     is_named,
@@ -132,7 +132,9 @@ class AgentmemoryReader:
         """Give entries by when they were made."""
         end = None if limit is None else offset + limit
         if filters.kinds == (MEMORY,):
-            memories = self.daemon.memories(old=filters.old, newest_first=not oldest_first)
+            memories = self.daemon.memories(
+                old=filters.old, newest_first=not oldest_first, scope=_scope(filters.agent)
+            )
             return list(islice(self._passing(memories, filters), offset, end))
         found = sorted(self._entries(filters), key=lambda entry: entry.created_at)
         return (found if oldest_first else found[::-1])[offset:end]
@@ -155,7 +157,7 @@ class AgentmemoryReader:
         """Give sessions, the last started first."""
         found = [
             one
-            for one in self.daemon.sessions()
+            for one in self.daemon.sessions(_scope(agent))
             if session_passes(one, project, agent, since, until)
         ]
         found.sort(key=lambda session: session.started_at)
@@ -188,12 +190,13 @@ class AgentmemoryReader:
 
     def _entries(self, filters: Filters) -> Iterator[Entry]:
         """Give memories, then the observations of each session, the oldest first."""
+        scope = _scope(filters.agent)
         if MEMORY in filters.kinds:
-            yield from self._passing(self.daemon.memories(old=filters.old), filters)
+            yield from self._passing(self.daemon.memories(old=filters.old, scope=scope), filters)
         if OBSERVATION in filters.kinds:
-            for session in list(self.daemon.sessions()):
+            for session in list(self.daemon.sessions(scope)):
                 if filters.session in (None, session.id) and _may_hold(session, filters):
-                    yield from self._passing(self.daemon.observations(session), filters)
+                    yield from self._passing(self.daemon.observations(session, scope), filters)
 
     def _passing(self, entries: Iterator[Entry], filters: Filters) -> Iterator[Entry]:
         now = self.daemon.clock()
@@ -313,6 +316,11 @@ class AgentmemoryReader:
     def _observation(self, found: Found) -> Observation | None:
         session = self.daemon.session(found.session)
         return observation_in(found.row, session, self.daemon.clock())
+
+
+def _scope(agent: str | None) -> str | None:
+    """Open what an isolated daemon keeps apart where an agent is asked for by name."""
+    return None if agent is None else EVERY_AGENT
 
 
 def _may_hold(session: Session, filters: Filters) -> bool:

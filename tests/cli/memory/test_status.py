@@ -133,7 +133,8 @@ def test_a_profile_names_its_stores(url: str) -> None:
 
 
 def test_the_boot_checks_are_seven(url: str) -> None:
-    ran = memory("status", "--check", "--json", variables={"AGENTMEMORY_URL": url})
+    words = ("status", "--check", "--timeout", "9", "--json")
+    ran = memory(*words, variables={"AGENTMEMORY_URL": url})
     assert ran.code == 0
     assert [check["passed"] for check in ran.json["checks"]] == [True] * 7
     away = memory("status", "--check", "--json", variables={"AGENTMEMORY_URL": nobody()})
