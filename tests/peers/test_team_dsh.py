@@ -17,8 +17,11 @@ from dshloop.runs.options import RunOptions
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.run import run_session
 from dshloop.transcripts.dsh import read_transcript
+from tests.peers.test_export_dsh import model, resume
 from tests.peers.test_sessions_dsh import AGENTS, initialize, program, serve, store
+from tests.running import dshloop
 
+__all__ = ["model"]  # a fixture
 pytestmark = pytest.mark.peer
 
 
@@ -60,3 +63,24 @@ def test_dsh_012_loads_the_sessions_of_a_team(which: str, tmp_path: Path) -> Non
     assert after.events[: len(before.events)] == before.events
     assert before.header is not None
     assert after.header == before.header
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["parent", "child"])
+def test_dsh_021_goes_on_with_the_sessions_of_a_team(
+    which: str, isolated: Path, tmp_path: Path, model: tuple[str, Path]
+) -> None:
+    program("DSHLOOP_TEST_DSH", "0.2.1")
+    header = json.loads(team_logs(tmp_path)[which][0])
+    words = ["--to", "dsh", "--install", "--json", "--data-dir", str(tmp_path / "data")]
+    ran = dshloop("session", "export", header["id"], *words, cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    path = Path(ran.json["out"])
+    before = read_transcript(path)
+    resume(isolated / "dsh", tmp_path, header["id"], model[0], path)
+    after = read_transcript(path)
+    assert after.findings == []
+    assert after.events[: len(before.events)] == before.events
+    assert after.header is not None
+    kept = {key: header.get(key) for key in ("origin", "parentSession", "delegationDepth")}
+    assert {key: after.header.raw.get(key) for key in kept} == kept
