@@ -134,9 +134,7 @@ class _Conversion:
         if kind == "tool/result":
             return _result(data)
         if kind == "request/header":
-            header = data.get("header")
-            kept = header if isinstance(header, Mapping) else {}
-            return {**data, "header": {k: v for k, v in kept.items() if k != "system"}}
+            return {**data, "header": _request_header(data.get("header"))}
         if kind == "agent-preset/selected":
             return self._selected(data)
         if kind in _TEAM:
@@ -172,6 +170,15 @@ class _Conversion:
 _ENDS_HOLD = frozenset(
     {"request/header", "assistant/message", "step/end", "turn/end", "turn/start", "tool/call"}
 )
+
+
+def _request_header(header: object) -> dict[str, Any]:
+    """Leave out what v4 has elsewhere (the prompt) and what only we record (a seed)."""
+    kept = header if isinstance(header, Mapping) else {}
+    new = {name: value for name, value in kept.items() if name != "system"}
+    if isinstance(kept.get("config"), Mapping):
+        new["config"] = {name: value for name, value in kept["config"].items() if name != "seed"}
+    return new
 
 
 def _system(header: Event | None) -> str | None:

@@ -175,6 +175,9 @@ def test_a_seed_fixes_the_draws_and_is_recorded(tmp_path: Path) -> None:
         return [chunk["text"] for chunk in chunks if chunk["type"] == "text-delta"]
 
     assert pieces("1") == pieces("1") != pieces("2")
+    kept = dshloop("session", "export", "last", "--to", "dsh", "--out", str(tmp_path / "v4.jsonl"))
+    assert kept.code == 0
+    assert 'seed"' not in (tmp_path / "v4.jsonl").read_text()
 
 
 def test_a_provider_is_sent_the_seed_or_refused(tmp_path: Path) -> None:
