@@ -7,6 +7,7 @@ from typing import Any
 
 from dshloop.runs.reply import Reply
 from dshloop.runs.show import event_text
+from dshloop.terminal import one_line
 
 _SHOWN = frozenset({"tool/call", "tool/result"})
 
@@ -24,7 +25,7 @@ class Labelled:
 
     def names(self, agents: Sequence[str]) -> None:
         """Make room for the names of these agents."""
-        self._width = max((self._width, *map(len, agents)))
+        self._width = max((self._width, *(len(one_line(name)) for name in agents)))
 
     def text_of(self, record: Mapping[str, Any]) -> str | None:
         """Give the lines that a record adds; None for none."""
@@ -33,7 +34,8 @@ class Labelled:
             self.names(record["agents"])
             return None
         name = record["agent"]
-        lines = "".join(f"{name:<{self._width}} | {line}\n" for line in self._lines(record, name))
+        label = f"{one_line(name):<{self._width}}"
+        lines = "".join(f"{label} | {line}\n" for line in self._lines(record, name))
         return lines or None
 
     def _lines(self, record: Mapping[str, Any], name: str) -> Iterator[str]:

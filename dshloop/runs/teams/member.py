@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -113,11 +113,17 @@ def _asking(process: Process, options: RunOptions) -> RunOptions:
     return replace(options, model=ModelAsked()) if answers_alone else options
 
 
-async def work(process: Process, member: Member, handle: AgentHandle) -> Worked:
-    """Give a member its prompt, wait until it has nothing left to do, and end it."""
+async def work(
+    process: Process, member: Member, handle: AgentHandle, began: Callable[[], object]
+) -> Worked:
+    """Give a member its prompt, wait until it has nothing left to do, and end it.
+
+    ``began`` is called before; what it raises is the member's fault.
+    """
     agent = handle.agent
     since = len(agent.session.events)
     try:
+        began()
         agent.followup(user_message(member.prompt, source=member.source))
         await agent.when_idle()
         return _worked(member, agent, since)

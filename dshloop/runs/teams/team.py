@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from dshloop.host.abort import USER, Cause
@@ -78,7 +79,7 @@ class Team:
             return called_off(member.name)
         self.agents[member.name] = handle.agent
         try:
-            self._began(member, handle.agent)
-            return await work(self._process, member, handle)
+            began = partial(self._began, member, handle.agent)
+            return await work(self._process, member, handle, began)
         finally:
             del self.agents[member.name]

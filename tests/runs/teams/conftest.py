@@ -46,6 +46,11 @@ class Slow:
         yield {"type": "block-start", "index": 0, "blockType": "text"}
         for word in text.split(" "):
             await asyncio.sleep(60 if word == "wait" else 0)
+            while word == "insist":
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    pass
             yield {"type": "text-delta", "index": 0, "text": f"{word} "}
         yield {"type": "block-end", "index": 0, "block": text_block(f"you said {text}")}
         yield {"type": "usage", "usage": {"inputTokens": 1, "outputTokens": 1}}

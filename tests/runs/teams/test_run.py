@@ -252,9 +252,9 @@ def test_so_many_at_once_as_asked_for(run: Run) -> None:
         assert len(running) <= 1
 
 
-def begun(here: Path, *, agents: int = 2) -> subprocess.Popen[str]:
+def begun(here: Path, *, agents: int = 2, wait: str = "wait") -> subprocess.Popen[str]:
     """Start a team whose agents wait for a minute; gives it when all have begun to answer."""
-    team = [{"id": f"a{n}", "loop": "own", "prompt": "begin wait end"} for n in range(agents)]
+    team = [{"id": f"a{n}", "loop": "own", "prompt": f"begin {wait} end"} for n in range(agents)]
     (here / "team.yml").write_text(json.dumps({"agents": team}))
     run = subprocess.Popen(
         [sys.executable, "-m", "dshloop", "agent", "team", "run", "team.yml", "--json"],
@@ -296,3 +296,38 @@ def test_a_killed_team_leaves_sessions_that_go_on(here: Path) -> None:
     for session in found:
         ran = dshloop("session", "run", "and on", "--resume", session, cwd=here)
         assert (ran.code, ran.out) == (0, "and on \n"), ran.err
+
+
+def test_a_second_interrupt_waits_for_nobody(here: Path) -> None:
+    run = begun(here, wait="insist")
+    run.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        run.communicate(timeout=0.5)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert json.loads(err)["error"]["code"] == "INTERRUPTED"
+    assert all(log.closers() for log in logs().values())
+    session = next(iter(logs()))
+    assert dshloop("session", "run", "on", "--resume", session, cwd=here).code == 0
+
+
+def test_a_log_that_cant_be_written_is_its_own_agents_fault(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dshloop.errors import WriteFailedError
+    from dshloop.sessions.log import SessionLog
+
+    write = SessionLog.append
+
+    def append(self: SessionLog, kind: str, *args: Any, **more: Any) -> Any:
+        if self.header.id.startswith("a-") and kind == "step/start":
+            raise WriteFailedError("no space is left on the disk")
+        return write(self, kind, *args, **more)
+
+    monkeypatch.setattr(SessionLog, "append", append)
+    ran = run(TWO, "--json")
+    assert ran.code == 1
+    found = ends(ran)
+    assert found["a"]["failure"]["code"] == "WRITE_FAILED"
+    assert found["bee"]["outcome"] == "completed"
