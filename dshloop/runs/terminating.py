@@ -6,7 +6,9 @@ As Ctrl-C (runs/interrupts.py), the first is an action of the loop, never an exc
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,19 +28,13 @@ def terminations(
     The end is a SystemExit of 128 and the number. Outside the main thread it does nothing: whoever
     runs us there owns the signals.
     """
-    asked: list[asyncio.TimerHandle] = []
-
-    def begin(number: int) -> None:
-        asked.append(loop.call_later(GRACE, force, number))
-        action(number)
-
-    def force(number: int) -> None:
-        raise SystemExit(128 + number)
+    timers: list[threading.Timer] = []
 
     def on_signal(number: int, _frame: object) -> None:
-        if asked:
-            force(number)
-        loop.call_soon_threadsafe(begin, number)
+        if timers:
+            raise SystemExit(128 + number)
+        timers.append(_later(GRACE, number))
+        loop.call_soon_threadsafe(action, number)
 
     before: dict[int, Any] = {}
     try:
@@ -51,7 +47,23 @@ def terminations(
     try:
         yield
     finally:
+        for timer in timers:
+            timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
-        for timer in asked:
-            timer.cancel()
+
+
+def _later(seconds: float, number: int) -> threading.Timer:
+    """Send a signal to the main thread after a while, also when its loop is stuck."""
+
+    def send() -> None:
+        main = threading.main_thread().ident
+        if os.name == "posix" and main is not None:
+            signal.pthread_kill(main, number)
+        else:
+            os.kill(os.getpid(), number)
+
+    timer = threading.Timer(seconds, send)
+    timer.daemon = True
+    timer.start()
+    return timer

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import pytest
 
@@ -51,6 +52,19 @@ def test_an_end_that_takes_too_long_is_forced(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(terminating, "GRACE", 0.05)
     with pytest.raises(SystemExit) as ended:
         asyncio.run(until_asked([], 30))
+    assert ended.value.code == 128 + signal.SIGTERM
+
+
+def test_a_loop_that_is_stuck_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminating, "GRACE", 0.3)
+
+    async def stuck() -> None:
+        with terminations(asyncio.get_running_loop(), print):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(30)
+
+    with pytest.raises(SystemExit) as ended:
+        asyncio.run(stuck())
     assert ended.value.code == 128 + signal.SIGTERM
 
 
