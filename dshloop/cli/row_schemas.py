@@ -82,7 +82,8 @@ ROW_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
             "injectContextMaxChars": _whole(1, 200000),
             "injectSemanticMaxResults": _whole(1, 50),
             "injectSemanticMaxChars": _whole(1, 100000),
-            "allowInsecureHttp": _FLAG,
+            "store": {"enum": ["daemon", "local", None]},
+            **dict.fromkeys(("readOnly", "isolateAgent", "allowInsecureHttp"), _FLAG),
         },
     },
     "dsh-patchouli-agent-loop": {
