@@ -123,23 +123,9 @@ def _options() -> Iterator[TyperOption]:
 
 
 def _value(
-    name: str,
-    metavar: str,
-    text: str,
-    offered: Callable[..., Any] | None = None,
-    *,
-    multiple: bool = False,
+    name: str, metavar: str, text: str, offered: Callable[..., Any] | None = None, **more: Any
 ) -> TyperOption:
-    return TyperOption(
-        param_decls=[name],
-        type=str,
-        metavar=metavar,
-        multiple=multiple,
-        expose_value=False,
-        callback=_keep,
-        help=text,
-        autocompletion=offered,
-    )
+    return _option(name, text, type=str, metavar=metavar, autocompletion=offered, **more)
 
 
 def _number(
@@ -150,24 +136,17 @@ def _number(
             raise typer.BadParameter(f"{value} is not at least {least}", ctx, param)
         _keep(ctx, param, value)
 
-    return TyperOption(
-        param_decls=[name],
-        type=type_,
-        metavar=metavar,
-        expose_value=False,
-        callback=keep,
-        help=text,
-    )
+    return _option(name, text, type=type_, metavar=metavar, callback=keep)
 
 
 def _flag(name: str, text: str, *, default: bool | None = False) -> TyperOption:
+    return _option(name, text, is_flag=True, default=default)
+
+
+def _option(name: str, text: str, **more: Any) -> TyperOption:
+    """Make an option whose value is kept for `typed`, and no parameter of the function."""
     return TyperOption(
-        param_decls=[name],
-        is_flag=True,
-        default=default,
-        expose_value=False,
-        callback=_keep,
-        help=text,
+        **{"param_decls": [name], "expose_value": False, "callback": _keep, "help": text, **more}
     )
 
 
