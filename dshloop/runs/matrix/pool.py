@@ -29,7 +29,7 @@ TRIES = 2
 
 OVERTIME = 8.0
 """Seconds behind a cell's time-out after which its worker is ended: longer than the worker itself
-gives what won't end, and the checks get their own time."""
+gives what won't end. Commands that check have their own time."""
 
 _HERE = Path(__file__).parent
 _STOP_SECONDS = 3.0
@@ -84,7 +84,7 @@ class Worker:
 
     def run(self, cell: Cell, seconds: float) -> dict[str, Any] | None:
         """Have a cell run; give the answer, None when the process died."""
-        self.deadline = time.monotonic() + seconds
+        self.deadline, self.overdue = time.monotonic() + seconds, False
         self._send(cell)
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -176,11 +176,18 @@ class Pool:
                 self._look()
                 continue
             if found is None:
+                yield from self._there_already()
                 return
             if isinstance(found, BaseException):
                 raise found
             self._left -= 1
             yield found
+
+    def _there_already(self) -> Iterator[Finished]:
+        while not self._results.empty():
+            found = self._results.get()
+            if isinstance(found, Finished):
+                yield found
 
     def __enter__(self) -> Pool:
         return self
@@ -227,9 +234,9 @@ class Pool:
         except BaseException as fault:
             self._results.put(fault)
         finally:
-            self._workers.pop(number, None)
             if worker is not None:
                 worker.close()
+            self._workers.pop(number, None)
 
     def _finish(self, cell: Cell, worker: Worker | None, number: int) -> Worker | None:
         """Run one cell, again where its worker dies; give the worker for the next one."""

@@ -1,9 +1,9 @@
 """A worker process: runs one cell after the other for the pool that started it.
 
 It is run as a file, since what it is made of is found only with the ``sys.path`` that it is given.
-Pickles come on standard input, first a list for ``sys.path``, then `Surroundings`, then
-cells; and answers each cell with one line of JSON on what was standard output. What loops and
-plugins print goes to standard error. It ends when its input does, whatever still runs.
+Pickles come on standard input: a list for ``sys.path``, `Surroundings`, then cells. Each cell is
+answered with one line of JSON on what was standard output; what loops and plugins print goes to
+standard error. The process ends when its input does, whatever still runs.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Worker:
         self._cells: queue.SimpleQueue[Cell | None] = queue.SimpleQueue()
         self._under_way: tuple[CellRun, Any] | None = None
         self._over = threading.Event()
+        self._answering = threading.Lock()
 
     def serve(self) -> int:
         """Run cells until there are no more, or one can't be ended."""
@@ -100,10 +101,20 @@ class Worker:
             found = running.run(record)
             self._under_way = None
             if run.spent:  # leaving the loop would wait for it
-                self._answer(found, spent=True)
-                os._exit(0)
-        if not self._over.is_set():
-            self._answer(found, spent=False)
+                self._leave(found)
+            watch = threading.Timer(PATIENCE, self._leave, [found])
+            watch.daemon = True
+            watch.start()
+        watch.cancel()
+        with self._answering:
+            if not self._over.is_set():
+                self._answer(found, spent=False)
+
+    def _leave(self, record: dict[str, Any]) -> None:
+        """Answer, and end this process: something of the cell still runs, such as a thread."""
+        with self._answering:
+            self._answer(record, spent=True)
+            os._exit(0)
 
     def _answer(self, record: dict[str, Any], *, spent: bool) -> None:
         self._answers.write(json.dumps({"record": record, "spent": spent}).encode() + b"\n")

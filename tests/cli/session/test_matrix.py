@@ -64,6 +64,12 @@ class StubbornTurn(HostedDriver):
         handle.agent.hooks.on("agent/request", stuck)
         return handle
 
+class Thread(HostedDriver):
+    async def create_agent(self, owner, options):
+        asyncio.get_running_loop().run_in_executor(None, time.sleep, 1000)
+        from dshloop.drivers.fake import FakeDriver
+        return await HostedDriver(FakeDriver()).create_agent(owner, options)
+
 class Blocking(HostedDriver):
     async def create_agent(self, owner, options):
         time.sleep(1000)
@@ -76,8 +82,8 @@ class Printing(HostedDriver):
         return await HostedDriver(FakeDriver()).create_agent(owner, options)
 
 engine = Engine()
-dying, once, stubborn, blocking, printing, turn = (
-    kind(engine) for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing, StubbornTurn)
+dying, once, stubborn, blocking, printing, turn, thread = (
+    kind(engine) for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing, StubbornTurn, Thread)
 )
 """
 
@@ -291,6 +297,13 @@ def test_a_cell_whose_workers_die_has_crashed_and_the_others_go_on(folder: Path)
     assert failure["code"] == "WORKER_DIED"
     assert failure["message"].count("these are my last words") == 1
     assert "exit code 7" in failure["message"]
+
+
+@pytest.mark.slow
+def test_a_thread_that_a_cell_leaves_holds_up_nobody(folder: Path) -> None:
+    text = 'drivers: {thread: "odd_drivers:thread", fake: }\nprompts: [a]\n'
+    ran = matrix(write(folder, text), "--json", "--jobs", "1", cwd=folder)
+    assert (ran.code, outcomes(ran)) == (0, ["completed", "completed"])
 
 
 @pytest.mark.slow
