@@ -36,7 +36,9 @@ def run(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", autocompletion=agent_ids, help="Only this agent, and others."),
+        typer.Option(
+            metavar="ID", autocompletion=agent_ids, help="Only this agent; give it again for more."
+        ),
     ] = None,
     prompt: Annotated[
         str | None,

@@ -67,7 +67,7 @@ def try_loop(
     ],
     check: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this check, and others that are named so."),
+        typer.Option(metavar="NAME", help="Only this check; give it again for more."),
     ] = None,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="How long one check may take.")
