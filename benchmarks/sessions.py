@@ -33,6 +33,7 @@ from dshloop.transcripts.scan import open_scan
 
 HEADER = {"type": "session", "version": 0, "createdAt": 1000, "delegationDepth": 0}
 ROUNDS = 3
+STARTS = 15
 TURNS = 200
 
 
@@ -44,6 +45,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
+        first_byte(root)
         append(root)
         reading(root, asked.megabytes)
         listing(root, asked.sessions)
@@ -52,6 +54,40 @@ def main() -> None:
 def report(what: str, value: float, goal: str) -> None:
     """Print one figure."""
     print(f"{what:<58}{value:>8.2f}   goal {goal}", flush=True)
+
+
+# --- the first byte of a turn -------------------------------------------------------------------
+
+
+def first_byte(root: Path) -> None:
+    """Time a run of the fake driver up to the first byte of its answer, and bare Pythons."""
+    script = Path(sys.executable).with_name("dshloop")
+    run = [str(script), "session", "run", "--driver", "fake", "hello"]
+    env = {"PATH": os.environ["PATH"], "HOME": str(root), "DSH_HOME": str(root / "dsh")}
+    env |= {"DSHLOOP_DATA": str(root / "first"), "DSHLOOP_CONFIG": str(root / "config")}
+    ours, bare = [], []
+    for _ in range(STARTS):
+        ours.append(_to_first_byte(run, env))
+        bare.append(timed(lambda: subprocess.run([sys.executable, "-c", ""], env=env, check=True)))
+    ratio = statistics.median(ours) / statistics.median(bare)
+    report("first byte of a fake turn: to python -c ''", ratio, "<= 12")
+
+
+def _to_first_byte(command: list[str], env: dict[str, str]) -> float:
+    """Give the seconds that a command takes until it says something."""
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        env=env,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.read(1)
+        taken = time.perf_counter() - start
+        process.communicate()
+    return taken
 
 
 # --- appending -----------------------------------------------------------------------------------
