@@ -17,8 +17,13 @@ def project_here(variables: Mapping[str, str], cwd: Path) -> str:
     named = variables.get(VARIABLE, "").strip()
     if named:
         return named
-    top = next((folder for folder in (cwd, *cwd.parents) if _has_git(folder)), cwd)
+    top = project_folder(cwd)
     return top.name or str(top)
+
+
+def project_folder(cwd: Path) -> Path:
+    """Give the folder of the project one stands in: the nearest that holds ``.git``, or this."""
+    return next((folder for folder in (cwd, *cwd.parents) if _has_git(folder)), cwd)
 
 
 def project_filter(asked: str | None, variables: Mapping[str, str], cwd: Path) -> str | None:

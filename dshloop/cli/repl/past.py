@@ -7,6 +7,7 @@ from pathlib import Path
 from prompt_toolkit.history import FileHistory
 
 from dshloop.files import replace_file, writing
+from dshloop.memory.project import project_folder
 from dshloop.paths import Places, private_folder
 from dshloop.sessions.naming import folder_of
 
@@ -19,17 +20,13 @@ def history_of(places: Places, cwd: Path) -> FileHistory:
 
     A project is the folder that holds ``.git``, else the folder itself. Raises WRITE_FAILED.
     """
-    path = places.data / FOLDER / folder_of(str(_project(cwd)))
+    path = places.data / FOLDER / folder_of(str(project_folder(cwd)))
     with writing(path):
         private_folder(path.parent)
         path.touch(mode=0o600)
         if path.stat().st_size > _LARGEST:
             _shorten(path)
     return FileHistory(str(path))
-
-
-def _project(cwd: Path) -> Path:
-    return next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), cwd)
 
 
 def _shorten(path: Path) -> None:
