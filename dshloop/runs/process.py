@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.drivers.fake import FAKE_PROVIDER
@@ -83,10 +83,11 @@ async def start_process(
     on_warning: Callable[[str], object] | None = None,
     engines: EngineSettings | None = None,
     ask: Ask | Asking | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Process:
     """Run the rows of a profile; the agents of the dock's config are `runs.agents`'.
 
-    ``ask`` is who allows calls; without it nobody does.
+    ``ask`` is who allows calls; without it nobody does. ``variables`` stand for the environment's.
     Raises what starting a row raises (ROW_FAILED, ROW_CONFIG_INVALID, INVALID_CONFIG …), and
     AGENT_FACTORY_MISSING when no dock runs in the end.
     """
@@ -97,7 +98,8 @@ async def start_process(
     if providers is not None:
         host.provide(PROVIDERS, providers)
     if engines is None:
-        engines = engine_settings(places, row=engine_row(rows.dock_rows))
+        row = engine_row(rows.dock_rows)
+        engines = engine_settings(places, variables=variables, row=row)
     host.provide(ENGINES, engines)
     if ask is not None:
         from dshloop.runs.approving import PersonAsked
@@ -105,7 +107,8 @@ async def start_process(
         host.provide(APPROVAL, PersonAsked.by(ask))
     attachments = AttachmentStore(places.data / "attachments")
     host.provide(ATTACHMENTS, attachments)
-    host.provide(MEMORY, memory_place(places, sessions.clock, os.environ))
+    found = os.environ if variables is None else variables
+    host.provide(MEMORY, memory_place(places, sessions.clock, found))
     host.provide(SETTINGS, DshSettings(places, command=sessions.command))
     teams = AgentTeams(sessions, rows)
     host.provide(TEAMS, teams)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -92,7 +93,7 @@ async def trial(subject: Subject, folder: Path, script: Script = SAYING) -> Asyn
     cwd.mkdir(exist_ok=True)
     places = Places(folder / "dsh", folder / "data", folder / "config")
     sessions = StoredSessions(places, cwd, time.time, "dshloop loop test")
-    process = await start_process(places, sessions, ProfileRows())
+    process = await start_process(places, sessions, ProfileRows(), variables=_neutral())
     try:
         process.dock.unregister(loop.id)  # one that is built in gives way
         process.dock.register(loop)
@@ -102,6 +103,14 @@ async def trial(subject: Subject, folder: Path, script: Script = SAYING) -> Asyn
     finally:
         sessions.close()
         await process.stop()
+
+
+_PERSONS = ("DSH", "AGENTMEMORY_", "PATCHOULI_")
+"""How variables begin that lead to what is a person's: folders, stores, keys of them."""
+
+
+def _neutral() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith(_PERSONS)}
 
 
 def _echo(call: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dshloop.loops.standard import standard_loop
+from dshloop.runs.authoring.kit import LoopKit
 from dshloop.runs.authoring.new import plan_package
 from tests.running import run_script
 from tests.test_documents import ROOT
@@ -50,6 +53,19 @@ def test_a_failed_check_fails_the_test_and_says_what_to_do(tmp_path: Path) -> No
     assert 'it listens to "agent/requst", which nobody dispatches' in ran.stdout
     assert 'Did you mean "agent/request"?' in ran.stdout
     assert "the session has not ended within 0.2 s" in ran.stdout
+
+
+def test_a_run_of_the_kit_uses_no_store_of_the_person(
+    dshloop_loop_kit: LoopKit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DSHLOOP_STORE", "http://127.0.0.1:9")  # where nobody answers
+    calls = "[{name: remember, arguments: {content: We deploy on Fridays}}]"
+    script = f"turns: [{{steps: [{{calls: {calls}}}, done]}}]"
+    ran = dshloop_loop_kit.run(standard_loop(), "remember it", script=script)
+    assert ran.tool_calls == ["remember"]
+    assert not [event for event in ran.of_type("tool/result") if "error" in event["data"]]
+    data = Path(os.environ["DSHLOOP_DATA"])
+    assert not data.exists() or not list(data.rglob("*.db"))
 
 
 @pytest.mark.slow
