@@ -31,8 +31,7 @@ class RecordedModel:
         self._turns = {each.number: each for each in recording.turns}
         self._turn, self._abort = turn, abort
         self._given: dict[int, int] = {}
-        name = recording.config.get("provider")
-        self.providers = frozenset({name} if isinstance(name, str) else ())
+        self.providers = frozenset({recording.config.get("provider", self.provider)})
 
     def resolve_model(self, provider: str, model: str) -> dict[str, str]:
         """Accept any model name."""

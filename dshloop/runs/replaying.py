@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers import DEFAULT, FAKE, choose
+from dshloop.drivers.engines import CARRIES
 from dshloop.errors import ReplayRefusedError, SessionUnreadableError
 from dshloop.files import shown
 from dshloop.loops.binding import read_binding, stored_binding
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A log that was read to be played again; ``ours`` tells whether dshloop wrote it."""
+    """A log that was read to be played again; ``ours`` tells whether our own engine ran it."""
 
     path: Path
     id: str
@@ -149,13 +150,13 @@ class Replay:
     @staticmethod
     def _player(typed: str | None, stored: str | None) -> str:
         """Choose the engine that plays models and tools: one of ours. Raises REPLAY_REFUSED."""
-        if typed is not None and choose(typed).name in ("dsh", "acp"):
+        if typed is not None and choose(typed).name in CARRIES:
             raise ReplayRefusedError(
                 f"{typed} asks models and runs tools by itself, and can't be given recorded ones",
                 hint="Leave --recorded or --driver away.",
                 driver=typed,
             )
-        foreign = stored is None or stored in ("dsh", "acp")
+        foreign = stored is None or stored in CARRIES
         return typed or (DEFAULT if foreign or stored is None else stored)
 
     async def _play(self, places: Places, options: RunOptions) -> tuple[Conversation, list[Event]]:
@@ -245,6 +246,10 @@ class Replay:
         return path
 
 
+RECORDED = "recorded"
+"""What provider and model are called where the log doesn't name them."""
+
+
 def read_recorded(path: Path) -> Recorded:
     """Read a log, v0 or v4, to play it again; what is whole of a damaged one.
 
@@ -258,7 +263,8 @@ def read_recorded(path: Path) -> Recorded:
     recording = read_recording(events)
     if not any(turn.inputs for turn in recording.turns):
         raise ReplayRefusedError(f"nobody said anything in {shown(path)}", file=shown(path))
-    ours = read_binding(events) is not None
+    bound = read_binding(events)
+    ours = bound is not None and bound.driver not in CARRIES
     return Recorded(path, header.id, header.cwd, header.agent_preset, events, recording, ours)
 
 
@@ -280,8 +286,8 @@ def _play_model(process: Process, player: RecordedModel | None) -> None:
 def _model(config: Mapping[str, Any]) -> ModelAsked:
     """Give the model of the recorded session, as it was asked for."""
     return ModelAsked(
-        provider=config.get("provider"),
-        model=config.get("model"),
+        provider=config.get("provider", RECORDED),
+        model=config.get("model", RECORDED),
         max_tokens=config.get("maxTokens"),
         effort=config.get("reasoningEffort"),
         seed=config.get("seed"),

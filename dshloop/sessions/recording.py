@@ -69,7 +69,8 @@ class _Reader:
 
     def __init__(self) -> None:
         self.turns: list[RecordedTurn] = []
-        self.config: Mapping[str, Any] = {}
+        self._config: Mapping[str, Any] = {}
+        self._route: Mapping[str, Any] = {}
         self.tools: set[str] = set()
         self._inbox: dict[str, list[Message]] = {}
         self._taken: set[str] = set()  # ids of messages that came through the inbox
@@ -77,6 +78,11 @@ class _Reader:
         self._asked = False
         self._chunks: list[Chunk] = []
         self._calls: dict[str, tuple[str, str]] = {}
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What the first request was made with, as far as that is recorded."""
+        return self._config or self._route
 
     def see(self, event: Event) -> None:
         """Take one event in; what has no data is left out."""
@@ -115,17 +121,25 @@ class _Reader:
     def header(self, data: Mapping[str, Any]) -> None:
         header = data.get("header")
         config = header.get("config") if isinstance(header, Mapping) else None
-        if isinstance(config, Mapping) and not self.config:
-            self.config = config
+        if isinstance(config, Mapping) and not self._config:
+            self._config = config
+
+    def context(self, data: Mapping[str, Any]) -> None:
+        """Take the model of a session that records no more of its requests."""
+        if not self._route:
+            self._route = {name: data[name] for name in ("provider", "model") if name in data}
 
     def chunk(self, data: Mapping[str, Any]) -> None:
         if isinstance(data.get("chunk"), dict):
             self._chunks.append(data["chunk"])
 
     def answer(self, data: Mapping[str, Any]) -> None:
-        cut = bool(data.get("interrupted"))
-        chunks = self._chunks or list(_made_chunks(data))
-        self._answered(chunks, {"kind": "user"} if cut else None)
+        if data.get("interrupted"):
+            self._answered(self._chunks or list(_made_chunks(data))[:-1], {"kind": "user"})
+            return
+        made = list(_made_chunks(data))
+        whole = any(chunk.get("type") == "finish" for chunk in self._chunks)
+        self._answered(self._chunks if whole else made)
 
     def failed(self, data: Mapping[str, Any]) -> None:
         self._answered(_with_failure(self._chunks, data.get("failure")))
@@ -195,6 +209,7 @@ _HANDLERS = {
     "agent/inbox/spliced": _Reader.splice,
     "user/message": _Reader.said,
     "request/header": _Reader.header,
+    "request/context": _Reader.context,
     "assistant/chunk": _Reader.chunk,
     "assistant/message": _Reader.answer,
     "llm/retry": _Reader.failed,

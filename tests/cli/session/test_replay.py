@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dshloop.drivers.dsh import Dsh
+from tests.drivers.engines import Stage
 from tests.running import dshloop
 
 SAMPLES = sorted((Path(__file__).parents[2] / "data" / "sessions").glob("*.session.*"))
@@ -82,3 +84,20 @@ def test_what_cannot_be_played(words: list[str], code: int, name: str) -> None:
     dshloop(*FAKE, "--session-id", "s", "one")
     ran = dshloop("session", "replay", "--json", *words)
     assert (ran.code, ran.out, ran.error["code"]) == (code, "", name)
+
+
+@pytest.mark.parametrize(
+    "words", [("--driver", "dsh"), ("--driver", "acp", "--command", "dsh --profile acp")]
+)
+def test_sessions_of_other_engines_are_played_on_ours(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Stage(tmp_path, Dsh)
+    made.plan()
+    for name in ("PATH", "ENGINE_PLAN", "ENGINE_ASKED"):
+        monkeypatch.setenv(name, made.settings.variables[name])
+    assert dshloop("session", "run", *words, "--session-id", "s", "hi").code == 0
+    asked = len(made.methods())
+    ran = dshloop("session", "replay", "s", "--recorded", "--assert", "--json")
+    assert (ran.code, ran.json["differences"]) == (0, [])
+    assert (ran.json["driver"], len(made.methods())) == ("default", asked)
