@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dshloop.cli.repl import offers
 from dshloop.errors import UsageError
 from dshloop.llm.messages import plain_text
 from dshloop.runs import branching
@@ -20,22 +21,18 @@ _PROMPT = 60  # characters of what was said in a dropped turn
 
 async def loop(talk: Talk, words: str) -> None:
     """Choose a loop, or tell which there are."""
-    dock = talk.conversation.process.dock
-    await _choose(talk, "loop", words, talk.conversation.binding.loop, dock.loops.ids)
+    await _choose(talk, "loop", words, talk.conversation.binding.loop, offers.loops)
 
 
 async def driver(talk: Talk, words: str) -> None:
     """Choose a driver, or tell which there are."""
-    names = talk.conversation.process.dock.drivers.names
-    await _choose(talk, "driver", words, talk.conversation.binding.driver, names)
+    await _choose(talk, "driver", words, talk.conversation.binding.driver, offers.drivers)
 
 
 async def preset(talk: Talk, words: str) -> None:
     """Choose a preset, or tell which there are."""
-    presets = talk.conversation.process.presets
-    await _choose(
-        talk, "preset", words, presets.composed(talk.conversation.agent), presets.names
-    )  # fmt: skip
+    now = talk.conversation.process.presets.composed(talk.conversation.agent)
+    await _choose(talk, "preset", words, now, offers.presets)
 
 
 async def model(talk: Talk, words: str) -> None:
@@ -87,11 +84,12 @@ async def retry(talk: Talk, words: str) -> None:
 
 
 async def _choose(
-    talk: Talk, what: Field, words: str, now: str | None, names: Sequence[str]
+    talk: Talk, what: Field, words: str, now: str | None, known: offers.Offers
 ) -> None:
     name = words.strip()
     if not name:
-        talk.screen.write(f"{what} {now or 'none'}\nthere are: {', '.join(names)}\n")
+        names = ", ".join(name for name, _ in known(talk, ""))
+        talk.screen.write(f"{what} {now or 'none'}\nthere are: {names}\n")
         return
     options = branching.switched(talk.places, talk.options, talk.conversation, what, name)
     await talk.reopen(options)

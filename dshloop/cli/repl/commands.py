@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from dshloop.cli.repl.talk import Talk
 
 Run = Callable[["Talk", str], Awaitable[None]]
-Offer = tuple[str, str]
-Offers = Callable[["Talk", str], Iterable[Offer]]
-"""Gives what may stand in the place of the last word, behind the words before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +22,7 @@ class Command:
     arguments: str
     meaning: str
     run: Run
-    offers: Offers = offers.nothing
+    offers: offers.Offers = offers.nothing
 
 
 async def leave(talk: Talk, _words: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
@@ -12,8 +13,12 @@ from dshloop.errors import DshloopError
 
 if TYPE_CHECKING:
     from dshloop.cli.repl.talk import Talk
+    from dshloop.loops.discovery import Group
 
 Offer = tuple[str, str]
+Offers = Callable[["Talk", str], Iterable[Offer]]
+"""Gives what may stand in the place of the last word, behind the words before it."""
+
 FORMATS = ("markdown", "html", "json", "jsonl")
 
 
@@ -23,17 +28,19 @@ def nothing(_talk: Talk, _before: str) -> Iterable[Offer]:
 
 
 def loops(talk: Talk, before: str) -> Iterable[Offer]:
-    """Offer the loops that are docked."""
-    found = talk.conversation.process.dock.loops.in_order()
-    return () if before else [(loop.id, loop.label or loop.kind) for loop in found]
+    """Offer the loops that are docked, and those that installed packages have."""
+    docked = talk.conversation.process.dock.loops.in_order()
+    found = [*((loop.id, loop.label or loop.kind) for loop in docked)]
+    return () if before else _each_once(found, _packaged(talk, "dshloop.loops"))
 
 
 def drivers(talk: Talk, before: str) -> Iterable[Offer]:
-    """Offer the drivers that are registered, and the short names of ours."""
+    """Offer the drivers that are registered, those of packages, and the short names of ours."""
     from dshloop.drivers import names
 
-    registered = talk.conversation.process.dock.drivers.names
-    return () if before else [(name, "driver") for name in dict.fromkeys((*registered, *names()))]
+    registered = [(name, "driver") for name in talk.conversation.process.dock.drivers.names]
+    short = ((name, "driver") for name in names())
+    return () if before else _each_once(registered, _packaged(talk, "dshloop.drivers"), short)
 
 
 def presets(talk: Talk, before: str) -> Iterable[Offer]:
@@ -107,6 +114,22 @@ class Offering(Completer):
             yield from self._paths.get_completions(Document(rest), complete_event)
             return
         yield from _fitting(command.offers(self._talk, before.strip()), word)
+
+
+def _packaged(talk: Talk, group: Group) -> Iterator[Offer]:
+    """Give what installed packages offer, as it is remembered; none of it is imported."""
+    from dshloop.loops.discovery import remembered
+
+    for one in remembered(group, talk.places.packages_cache):
+        yield one.id, one.distribution
+
+
+def _each_once(*offered: Iterable[Offer]) -> list[Offer]:
+    """Put offers behind one another; of a name that comes again the first counts."""
+    found: dict[str, str] = {}
+    for name, meaning in chain(*offered):
+        found.setdefault(name, meaning)
+    return list(found.items())
 
 
 def _fitting(offered: Iterable[Offer], word: str) -> Iterator[Completion]:

@@ -90,6 +90,7 @@ def offered(*typed: str, cwd: Path) -> list[list[str]]:
             conversation=conversation,
             screen=SimpleNamespace(folds=folds),
             env=SimpleNamespace(cwd=cwd),
+            places=places,
         )
         completer, event = Offering(talk), CompleteEvent()
         try:

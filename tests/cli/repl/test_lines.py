@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prompt_toolkit.document import Document
@@ -24,7 +25,7 @@ from tests.host.scripted import Scripted, finish, text
 from tests.running import dshloop
 
 
-def said(keys: str, **more: str) -> list[str]:
+def said(keys: str, **more: Any) -> list[str]:
     """Give what a person said by these keys, turn for turn."""
     left, _ = talk(keys, **more)
     events = dshloop("session", "show", left.id, "--json").json["events"]
@@ -65,9 +66,9 @@ def test_what_was_said_comes_back_in_the_same_project_only(tmp_path: Path) -> No
     for folder in (project / ".git", project / "src", other):
         folder.mkdir(parents=True)
     up = "\x1b[A"
-    assert said("remember\r\x04", cwd=project) == ["remember"]  # type: ignore[arg-type]
-    assert said(f"{up}\r\x04", cwd=project / "src") == ["remember"]  # type: ignore[arg-type]
-    assert said(f"{up}\rnew\r\x04", cwd=other) == ["new"]  # type: ignore[arg-type]
+    assert said("remember\r\x04", cwd=project) == ["remember"]
+    assert said(f"{up}\r\x04", cwd=project / "src") == ["remember"]
+    assert said(f"{up}\rnew\r\x04", cwd=other) == ["new"]
 
 
 def test_the_history_is_searched() -> None:
