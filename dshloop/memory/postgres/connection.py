@@ -26,17 +26,30 @@ _AT_ONCE = 200
 """Rows of an answer that comes piece by piece, and statements of a queue."""
 _GAP = 1_000
 _ADD_WORDS = """
-    INSERT INTO memory_index (seq, project, agent, title, content, concepts, files, manner, words)
-    SELECT seq, project, agent, %s, %s, %s, %s, %s, CAST(%s AS tsvector) FROM entries WHERE seq = %s
+    INSERT INTO memory_index (
+      seq, latest, size, created_at, strength, expires_at, kind, project, agent, session,
+      title_words, content_words, concept_words, file_words, manner, words
+    )
+    SELECT
+      seq, latest, words, created_at, strength, expires_at, kind, project, agent, session,
+      %s, %s, %s, %s, %s, CAST(%s AS tsvector)
+    FROM entries WHERE seq = %s
 """
 _ROWS_WITH = """
-    SELECT count(*) FROM (
-      SELECT 1 FROM memory_index WHERE words @@ CAST(%s AS tsquery) LIMIT %s
-    ) AS found
+    SELECT (
+      SELECT count(*) FROM (
+        SELECT 1 FROM memory_index WHERE words @@ CAST(form AS tsquery) LIMIT %s
+      ) AS found
+    )
+    FROM unnest(CAST(%s AS text[])) WITH ORDINALITY AS asked (form, place) ORDER BY place
 """
 _WITH_ALL = """
-    SELECT seq FROM memory_index WHERE words @@ CAST(%s AS tsquery) ORDER BY seq DESC LIMIT %s
+    SELECT seq FROM (
+      SELECT seq FROM memory_index WHERE words @@ CAST(%s AS tsquery) OFFSET 0
+    ) AS found
+    ORDER BY seq DESC LIMIT %s
 """
+# OFFSET 0: else the order would be taken from an index, and every entry looked at.
 _BLOCK = "SELECT setval('entry_numbers', nextval('entry_numbers') + %s)"
 _KEY = "SELECT pg_advisory_xact_lock(hashtextextended(%s, {salt}))"
 
@@ -131,8 +144,11 @@ class Lent:
     def scrub_words(self) -> None:
         """Nothing to do: what was deleted is overwritten when the server vacuums the table."""
 
-    def rows_with(self, form: str, most: int) -> int:
-        return int(self.native(_ROWS_WITH, (asked(form, "content"), most)).fetchone()[0])
+    def rows_with(self, forms: Sequence[str], most: int) -> list[int]:
+        if not forms:
+            return []
+        written = [asked(form, "content") for form in forms]
+        return [count for (count,) in self.native(_ROWS_WITH, (most, written))]
 
     def with_all(self, groups: Sequence[Sequence[str]], most: int) -> list[int]:
         either = " | ".join(

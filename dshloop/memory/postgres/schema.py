@@ -95,25 +95,34 @@ _TABLES = (
     """,
 )
 
-# The words of an entry (words.py), and as text what ranking compares. A tsvector is never so long
-# that compressing it would pay, and a list of entries that waits to be indexed would have to be
-# read by every question.
+# The latest entries as questions see them: the columns of ``entries`` that ranking and the usual
+# filters want, the words of each field as text and all together as a tsvector (words.py), so that
+# nothing has to be looked up for what is only compared. A list of rows that wait to be indexed
+# would have to be read by every question, so there is none (fastupdate).
 _INDEX = (
     """
     CREATE TABLE memory_index (
       seq bigint PRIMARY KEY REFERENCES entries ON DELETE CASCADE,
+      latest integer NOT NULL,
+      size bigint NOT NULL,
+      created_at double precision NOT NULL,
+      strength double precision NOT NULL,
+      expires_at double precision,
+      kind text COLLATE "C" NOT NULL,
       project text COLLATE "C" NOT NULL,
       agent text COLLATE "C" NOT NULL,
-      title text COLLATE "C" NOT NULL,
-      content text COLLATE "C" NOT NULL,
-      concepts text COLLATE "C" NOT NULL,
-      files text COLLATE "C" NOT NULL,
+      session text COLLATE "C" NOT NULL,
       manner text COLLATE "C" NOT NULL,
+      title_words text COLLATE "C" NOT NULL,
+      content_words text COLLATE "C" NOT NULL,
+      concept_words text COLLATE "C" NOT NULL,
+      file_words text COLLATE "C" NOT NULL,
       words tsvector NOT NULL
     )
     """,
     "CREATE INDEX memory_index_by_word ON memory_index USING gin (words) WITH (fastupdate = off)",
-    "CREATE INDEX memory_index_by_project ON memory_index (project)",
+    "CREATE INDEX memory_index_by_project ON memory_index (project, kind, seq)",
+    "CREATE INDEX memory_index_by_session ON memory_index (session, seq) WHERE session <> ''",
     "ALTER TABLE memory_index ALTER COLUMN words SET STATISTICS 300",
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dshloop.memory.entries import Entry
 from dshloop.memory.postgres.connection import Lent
@@ -26,13 +26,18 @@ _LARGE = 5_000
 """Entries from which on statistics are used."""
 _FRESH = 60.0
 """Seconds that they are kept."""
-_MOST_READ = 5_000
-"""Entries that the words of a question may have together; the rarest words come first."""
+_MOST_READ = 1_000
+"""Entries that are read for the rarest words of a question, whatever else they have; for its other
+words only those are that have a second one."""
 _PROMINENT = 0.5
 _FEW_FORMS = 2
+_PAGE = 10
+"""With fewer entries than that, what was left out is looked for after all."""
 
-_TEXTS = "i.title, i.content, i.concepts, i.files, i.manner"
-_LINE = f"i.seq, {_TEXTS}, m.words, m.session, m.created_at, m.strength, m.project, m.agent"
+_LINE = """
+    {i}.seq, {i}.title_words, {i}.content_words, {i}.concept_words, {i}.file_words, {i}.manner,
+    {i}.size, {i}.session, {i}.created_at, {i}.strength, {i}.project, {i}.agent
+"""
 _COUNT = """
     SELECT form, (SELECT count(*) FROM memory_index WHERE words @@ CAST(form AS tsquery))
     FROM unnest(CAST(%s AS text[])) AS form
@@ -50,29 +55,32 @@ _SCORED = """
     ) AS i
     GROUP BY i.seq ORDER BY 2 DESC, 1 DESC
 """
-_BEST = f"""
-    WITH best AS MATERIALIZED ({{scored}} LIMIT %s)
-    SELECT {_LINE}, {{conditions}}, (SELECT count(*) FROM best)
-    FROM best JOIN memory_index AS i ON i.seq = best.seq JOIN entries AS m ON m.seq = best.seq
+_BEST = """
+    WITH best AS MATERIALIZED ({scored} LIMIT %s)
+    SELECT {line}, {fits}, (SELECT count(*) FROM best) FROM best {join}
     ORDER BY best.weight DESC, best.seq DESC
 """
-_LINES = f"""
-    SELECT {_LINE}, {{fits}}
-    FROM unnest(CAST(%s AS bigint[])) AS s (seq)
-    JOIN memory_index AS i ON i.seq = s.seq JOIN entries AS m ON m.seq = s.seq
-    WHERE {{visible}}
+_LINES = """
+    SELECT {line}, {fits} FROM unnest(CAST(%s AS bigint[])) AS best (seq) {join} WHERE {visible}
 """
-_SAME_SESSION = "b.session = m.session AND b.session <> '' AND b.latest = 1"
-_SAME_PROJECT = "b.project = m.project AND b.kind = m.kind AND b.latest = 1"
+_SAME_SESSION = "b.session = a.session AND b.session <> ''"
+_SAME_PROJECT = "b.project = a.project AND b.kind = a.kind"
 _BESIDE = """
-    SELECT m.seq, before.seqs[1], before.seqs[2], after.seq
-    FROM unnest(CAST(%s AS bigint[])) AS s (seq) JOIN entries AS m ON m.seq = s.seq
-    CROSS JOIN LATERAL (SELECT ARRAY(
-      SELECT b.seq FROM entries AS b WHERE {same} AND b.seq < m.seq ORDER BY b.seq DESC LIMIT 2
-    ) AS seqs) AS before
+    SELECT near.seq, before[1], before[2], after[1], lines.*
+    FROM (
+      SELECT a.seq, ARRAY(
+        SELECT b.seq FROM memory_index AS b
+        WHERE {same} AND b.seq < a.seq ORDER BY b.seq DESC LIMIT 2
+      ) AS before, ARRAY(
+        SELECT b.seq FROM memory_index AS b
+        WHERE {same} AND b.seq > a.seq ORDER BY b.seq LIMIT 1
+      ) AS after
+      FROM unnest(CAST(%s AS bigint[])) AS s (seq) JOIN memory_index AS a ON a.seq = s.seq
+      OFFSET 0
+    ) AS near
     LEFT JOIN LATERAL (
-      SELECT b.seq FROM entries AS b WHERE {same} AND b.seq > m.seq ORDER BY b.seq LIMIT 1
-    ) AS after ON true
+      SELECT {line}, {fits} FROM unnest(before || after) AS best (seq) {join} WHERE {visible}
+    ) AS lines ON true
 """
 _STATISTICS = """
     SELECT CAST(CAST(most_common_elems AS text) AS text[]), most_common_elem_freqs
@@ -86,6 +94,21 @@ _MEAN = """
     ) AS newest
 """
 _SIZE = "SELECT count(*), coalesce(sum(words), 0) FROM entries WHERE latest = 1"
+
+
+class _Shape(NamedTuple):
+    """How the rows of the numbers ``best`` are read: what makes a line, and from which tables;
+    the conditions of filters look at ``m``."""
+
+    line: str
+    join: str
+
+
+_FROM_INDEX = _Shape(_LINE.format(i="m"), "JOIN memory_index AS m ON m.seq = best.seq")
+_FROM_BOTH = _Shape(
+    _LINE.format(i="i"),
+    "JOIN memory_index AS i ON i.seq = best.seq JOIN entries AS m ON m.seq = best.seq",
+)
 
 
 class Statistics:
@@ -129,6 +152,11 @@ class PostgresSource:
         self._filters = filters
         self._now = now
         self._statistics = statistics
+        self._read: dict[int, Line] = {}
+        self._fits = _native(*where(filters, now))
+        self._visible = _native(*where(Filters(project=filters.project), now))
+        more = (filters.type, filters.concept, filters.file)
+        self._shape = _FROM_INDEX if all(one is None for one in more) else _FROM_BOTH
         statistics.refresh(lent)
 
     def size(self) -> tuple[int, int]:
@@ -154,45 +182,59 @@ class PostgresSource:
 
     def candidates(self, terms: Sequence[Term], corpus: Corpus, most: int) -> list[Line]:
         weights = {form: weight for form, weight in weights_of(terms) if form in corpus.frequency}
-        found = self._having(telling(weights, corpus, _MOST_READ), most)
-        if len(found) < min(most, 10) and len(found) < len(weights):
-            found = self._having(weights, most)
+        rare = telling(weights, corpus, _MOST_READ)
+        found = self._having(rare, {form: weights[form] for form in weights.keys() - rare}, most)
+        if len(found) < min(most, _PAGE) and len(rare) < len(weights):
+            found = self._having(weights, {}, most)
         return found
 
     def beside(self, of: Iterable[Line]) -> dict[int, Beside]:
+        """Give the neighbours; their lines are read with them, for they are asked for next."""
         rows: list[Any] = []
         here = list(of)
+        fits, visible, values = self._conditions()
         for same, sessions in ((_SAME_SESSION, True), (_SAME_PROJECT, False)):
             seqs = [line.seq for line in here if bool(line.session) == sessions]
             if seqs:
-                rows += self._lent.native(_BESIDE.format(same=same), (seqs,))
-        return around(rows)
+                statement = _BESIDE.format(
+                    same=same, fits=fits, visible=visible, **self._shape._asdict()
+                )
+                rows += self._lent.native(statement, (seqs, *values)).fetchall()
+        self._read.update((row[4], _line(row[4:])) for row in rows if row[4] is not None)
+        return around([row[:4] for row in rows])
 
     def lines(self, seqs: Iterable[int]) -> list[Line]:
-        fits, values = _native(*where(self._filters, self._now))
-        visible, more = _native(*where(Filters(project=self._filters.project), self._now))
-        statement = _LINES.format(fits=fits, visible=visible)
-        rows = self._lent.native(statement, (*values, list(seqs), *more))
-        return [_line(row) for row in rows]
+        asked_for = list(seqs)
+        rest = [seq for seq in asked_for if seq not in self._read]
+        if rest and not self._read:
+            fits, visible, values = self._conditions()
+            statement = _LINES.format(fits=fits, visible=visible, **self._shape._asdict())
+            middle = len(values) - len(self._visible[1])
+            rows = self._lent.native(statement, (*values[:middle], rest, *values[middle:]))
+            self._read.update((row[0], _line(row)) for row in rows)
+        return [self._read[seq] for seq in asked_for if seq in self._read]
 
     def load(self, seqs: Sequence[int]) -> Mapping[int, Entry]:
         return lookup.load(self._lent, seqs)
 
-    def _having(self, weights: Mapping[str, float], most: int) -> list[Line]:
+    def _having(
+        self, rare: Mapping[str, float], others: Mapping[str, float], most: int
+    ) -> list[Line]:
         """Read the entries that pass the filters, those with the heaviest words first."""
-        if not weights:
+        if not rare:
             return []
-        forms = [asked(form) for form in weights]
-        worth = list(weights.values())
-        if len(weights) <= _FEW_FORMS:
-            forms += [asked(form, "title", "concepts") for form in weights]
-            worth += [_PROMINENT * weight for weight in weights.values()]
+        forms = [asked(form) for form in rare]
+        worth = [*rare.values(), *others.values()]
+        forms += [_beside(form, {**rare, **others}) for form in others]
+        if len(worth) <= _FEW_FORMS:
+            forms += [asked(form, "title", "concepts") for form in rare]
+            worth += [_PROMINENT * weight for weight in rare.values()]
         project = self._filters.project
         here = "" if project is None else " AND n.project IN (%s, '')"
         scored = _SCORED.format(project=here)
         values = [forms, worth, *([] if project is None else [fitting(project)])]
-        conditions, more = _native(*where(self._filters, self._now))
-        statement = _BEST.format(scored=scored, conditions=conditions)
+        fits, more = self._fits
+        statement = _BEST.format(scored=scored, fits=fits, **self._shape._asdict())
         size = most
         while True:
             rows = self._lent.native(statement, (*values, size, *more)).fetchall()
@@ -201,6 +243,16 @@ class PostgresSource:
             if len(found) >= most or read < size:
                 return found[:most]
             size *= 8  # a filter that few entries pass is looked for further down
+
+    def _conditions(self) -> tuple[str, str, list[Any]]:
+        """Give what an entry must be to pass the filters, and to be seen at all."""
+        (fits, values), (visible, more) = self._fits, self._visible
+        return fits, visible, [*values, *more]
+
+
+def _beside(form: str, forms: Iterable[str]) -> str:
+    """Ask for a word where another one of some stands too."""
+    return f"{asked(form)} & ({' | '.join(asked(other) for other in forms if other != form)})"
 
 
 def _line(row: Sequence[Any]) -> Line:

@@ -76,8 +76,8 @@ class SqliteConnection(sqlite3.Connection):
     def scrub_words(self) -> None:
         index.scrub(self)
 
-    def rows_with(self, form: str, most: int) -> int:
-        return index.rows_with(self, form, most)
+    def rows_with(self, forms: Sequence[str], most: int) -> Iterator[int]:
+        return (index.rows_with(self, form, most) for form in forms)
 
     def with_all(self, groups: Sequence[Sequence[str]], most: int) -> list[int]:
         return index.with_all(self, groups, most)

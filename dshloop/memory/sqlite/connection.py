@@ -60,8 +60,8 @@ class Connection(Protocol):
     def scrub_words(self) -> None:
         """Leave no words of entries that are gone."""
 
-    def rows_with(self, form: str, most: int) -> int:
-        """Count the entries whose content has a word, no further than ``most``."""
+    def rows_with(self, forms: Sequence[str], most: int) -> Iterable[int]:
+        """Count for each word the entries whose content has it, no further than ``most``."""
 
     def with_all(self, groups: Sequence[Sequence[str]], most: int) -> list[int]:
         """Give the rows whose content has all words of one of some groups, the newest first."""
@@ -72,6 +72,9 @@ class Database(Protocol):
 
     def reading(self) -> AbstractContextManager[Connection | None]:
         """Lend a connection that shows one moment's state, None while there is no database."""
+
+    def looking(self) -> AbstractContextManager[Connection | None]:
+        """Lend a connection for an answer that may be of several moments close together."""
 
     def reading_apart(self) -> AbstractContextManager[Connection | None]:
         """Lend a connection of its own, for answers that come piece by piece."""

@@ -54,6 +54,8 @@ class Database:
             finally:
                 _roll_back(connection)
 
+    looking = reading
+
     @contextmanager
     def reading_apart(self) -> Iterator[SqliteConnection | None]:
         """Lend a connection of its own, for answers that come piece by piece: what is changed

@@ -57,7 +57,7 @@ class RowReader:
 
         now = self._clock()
         question = self._meaning.question(query, semantic)
-        with self._database.reading() as connection:
+        with self._database.looking() as connection:
             if connection is None:
                 return ()
             near = self._meaning.near(connection, question, filters, now)

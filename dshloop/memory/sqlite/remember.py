@@ -67,8 +67,9 @@ class Rarity:
         counts = {form: known[form] for form in forms if form in known}
         unknown = sorted((form for form in forms if form not in counts), key=len, reverse=True)
         wanted = max(_FEWEST, _ENOUGH - len(counts))
-        for form in unknown[: wanted + _NEW]:
-            counts[form] = count = connection.rows_with(form, _COMMON)
+        asked = unknown[: wanted + _NEW]
+        for form, count in zip(asked, connection.rows_with(asked, _COMMON), strict=False):
+            counts[form] = count
             wanted -= count > 0
             if not wanted:
                 break

@@ -37,7 +37,7 @@ def programs() -> Path:
 
 
 class Server:
-    """One server on loopback, in a folder of its own; it runs as somebody else than root."""
+    """One server on loopback and a socket, in a folder of its own; never as root."""
 
     def __init__(self, *settings: str) -> None:
         self._programs = programs()
@@ -55,7 +55,7 @@ class Server:
     @property
     def dsn(self) -> str:
         """Say how to connect as the superuser."""
-        return f"host=127.0.0.1 port={self.port} user=postgres dbname=postgres"
+        return f"host={self.folder} port={self.port} user=postgres dbname=postgres"
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
