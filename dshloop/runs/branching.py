@@ -22,6 +22,7 @@ from dshloop.runs.status import pin_of
 from dshloop.sessions.catalog import find_id
 from dshloop.sessions.keeping import fork
 from dshloop.sessions.session import Clock
+from dshloop.sessions.trash import delete
 from dshloop.transcripts.vocabulary import Event
 
 Field = Literal["loop", "driver", "preset"]
@@ -183,6 +184,13 @@ def forked(
     if what is None:
         return known
     return replace(_on(known, conversation, what, name), rebind=True)
+
+
+def discard(places: Places, options: RunOptions, clock: Clock) -> None:
+    """Move a fork that couldn't be opened to the trash: nobody has said anything in it."""
+    entry = None if options.resume is None else find_id(places, options.resume)
+    if entry is not None:
+        delete(places, entry, now=clock(), command=options.command)
 
 
 def read_field(word: str) -> Field:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dshloop.cli.repl import offers
-from dshloop.errors import UsageError
+from dshloop.errors import DshloopError, UsageError
 from dshloop.llm.messages import plain_text
 from dshloop.runs import branching
 from dshloop.runs.branching import Branch, Field, PastTurn
+from dshloop.runs.conversation import RunOptions
 from dshloop.runs.status import status_of
 from dshloop.terminal import one_line
 
@@ -63,7 +64,7 @@ async def fork(talk: Talk, words: str) -> None:
     options = branching.forked(
         talk.places, talk.options, talk.conversation, talk.env.clock, what=field, name=name.strip()
     )
-    await talk.reopen(options)
+    await _into(talk, options)
     talk.screen.notice(f"session {talk.conversation.id}, a fork of {parent}, which stays as it is")
     talk.tell_status()
 
@@ -101,9 +102,18 @@ async def _back(talk: Talk, count: int) -> Sequence[PastTurn]:
     branch = branching.undone(
         talk.places, talk.options, talk.conversation, count, talk.env.clock
     )  # fmt: skip
-    await talk.reopen(branch.options)
+    await _into(talk, branch.options)
     talk.screen.notice(_told(branch, talk.conversation.id))
     return branch.dropped
+
+
+async def _into(talk: Talk, options: RunOptions) -> None:
+    """Go on in a session that was made for it; it goes again when it can't be opened."""
+    try:
+        await talk.reopen(options)
+    except DshloopError:
+        branching.discard(talk.places, options, talk.env.clock)
+        raise
 
 
 def _told(branch: Branch, new: str) -> str:

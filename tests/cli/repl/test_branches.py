@@ -119,6 +119,13 @@ def test_a_fork_goes_on_with_what_was_said_on_another_driver() -> None:
     assert shown(plain.id)["driver"] == "fake-driver"
 
 
+def test_a_fork_that_can_t_be_opened_is_not_left_behind() -> None:
+    left, out = talk("hello\r/fork loop nowhere\ragain\r\x04", session_id="s")
+    assert "(UNKNOWN_LOOP)" in out
+    assert (left.id, left.turns) == ("s", 2)
+    assert sessions() == ["s"]
+
+
 def test_a_fork_needs_to_know_what_and_to_what() -> None:
     _, out = talk("hello\r/fork colour red\r/fork loop\r/undo x\r/undo 0\r\x04")
     assert out.count("(USAGE)") == 4
