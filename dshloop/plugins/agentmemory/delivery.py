@@ -127,12 +127,12 @@ class Delivery:
         ``holds`` are entries that somebody collects, and delivers when there are enough.
         """
         while True:
-            self._wake.clear()
             try:
                 pause = await self._round(holds)
             except OutboxUnusableError as error:
                 self._say(error.message)
                 pause = None
+            self._wake.clear()  # of what failed in the round itself
             try:
                 await asyncio.wait_for(self._wake.wait(), pause)
             except TimeoutError:

@@ -14,7 +14,8 @@ from dshloop.host.mount import Mount
 from dshloop.llm.messages import user_message
 from dshloop.memory.outbox import Outbox, Policy
 from dshloop.plugins.agentmemory.config import LOCAL, BridgeConfig, read_bridge_config
-from dshloop.plugins.agentmemory.courier import CREATED, DISPOSED, HAPPENED, Courier, Post, Work
+from dshloop.plugins.agentmemory.courier import Courier
+from dshloop.plugins.agentmemory.desk import CREATED, DISPOSED, HAPPENED, Post, Work
 from dshloop.plugins.agentmemory.secret import ROW, Secret, resolve
 from dshloop.plugins.agentmemory.windows import source
 from dshloop.plugins.memory_place import SERVICE, MemoryPlace
@@ -182,6 +183,8 @@ class Bridge:
 
     async def close(self) -> None:
         """Try a last time to deliver, as long as one request may take, and end."""
+        if self._host.agent is not None:  # a row of one agent goes before its session is disposed
+            self.disposed(self._host.agent.session)
         left = await self._courier.close(self._config.timeout)
         if left:
             self._say(LEFT.format(left))

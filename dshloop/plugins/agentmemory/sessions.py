@@ -27,6 +27,7 @@ class Live:
     ``noted`` is the event up to which the outbox holds the session, None for one that is not
     counted. ``buffered`` counts the rows since the last delivery; ``searched`` are ids of messages.
     ``fetches`` is how often the window is still to be fetched, counting a fetch under way.
+    ``stuck`` tells that the outbox could not be written, and will be tried again in a moment.
     """
 
     about: About
@@ -37,6 +38,7 @@ class Live:
     buffered: int = 0
     searched: set[str] = field(default_factory=set)
     fetches: int = 0
+    stuck: bool = False
     reads: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dshloop.errors import BridgeUnreachableError, InsecureHttpError, OutboxTargetError
 from dshloop.host.abort import AbortSignal
+from dshloop.host.mount import Mount
 from dshloop.host.rows import HostRow
 from dshloop.memory.outbox import GIVEN_UP, Outbox
 from dshloop.memory.outbox_flush import flush, outboxes
@@ -27,6 +28,7 @@ from dshloop.plugins.deliveries import Surroundings
 from dshloop.plugins.deliveries import delivery as delivering
 from dshloop.plugins.memory_place import MemoryPlace
 from dshloop.sessions.log import SessionLog
+from dshloop.sessions.session import MemoryLog
 from tests.plugins.agentmemory.checks import refusing, until
 from tests.plugins.agentmemory.stand_ins import (
     Answerer,
@@ -50,7 +52,8 @@ def daemon() -> Iterator[Daemon]:
 
 
 def prompts(daemon: Daemon) -> list[str]:
-    return [one["data"]["prompt"] for one in daemon.bodies("/observe")]
+    told = [one["data"] for one in daemon.bodies("/observe")]
+    return [data["prompt"] for data in told if "prompt" in data]
 
 
 def waiting(data: Path) -> list[Any]:
@@ -344,6 +347,40 @@ def hanging(until: threading.Event) -> Answerer:
     return answer
 
 
+def test_an_event_like_no_other_holds_nothing_up(daemon: Daemon, tmp_path: Path) -> None:
+    async def body() -> None:
+        async with Bridged(daemon.url, tmp_path) as bridged:
+            played = bridged.session()
+            for data in (None, [], "x", {"content": 5, "source": 7}, {"message": {"content": {}}}):
+                for kind in ("user/message", "tool/call", "tool/result", "assistant/message"):
+                    played.append(kind, data)
+                for kind in ("turn/end", "approval/asked", "compaction/summary"):
+                    played.append(kind, data)
+            played.prompt("after all that")
+            await played.flush()
+            assert not [line for line in bridged.said if "left out" in line]
+
+    run(body)
+    assert prompts(daemon)[-1] == "after all that"
+
+
+def test_a_row_of_one_agent_tells_of_its_sessions_end(daemon: Daemon, tmp_path: Path) -> None:
+    async def body() -> None:
+        bridged = Bridged(daemon.url, tmp_path)
+        log = MemoryLog({"version": 0, "id": "s1", "createdAt": 0, "cwd": "/w"}, [], time.time)
+        agent: Any = SimpleNamespace(
+            session=log, hooks=bridged.host.hooks.scope(), tools=bridged.host.tools.scope(), id="s1"
+        )
+        bridged.mount = Mount(bridged.host, agent)
+        async with bridged:
+            agent.hooks.emit("session/created", log)
+            assert [tool.name for tool in agent.tools.offered][:1] == ["memory_recall"]
+            assert bridged.host.tools.offered == []
+
+    run(body)
+    assert daemon.paths() == ["/session/start", "/session/end"]
+
+
 # --- waiting -------------------------------------------------------------------------------------
 
 
@@ -544,13 +581,8 @@ def test_our_own_store_takes_the_place_of_a_daemon(tmp_path: Path) -> None:
 
 
 def test_without_a_place_of_its_own_the_outbox_goes_with_the_row(daemon: Daemon) -> None:
-    assert sqlite3.sqlite_version  # the outbox is a file of it
-
     async def body() -> None:
-        from types import SimpleNamespace
-
         from dshloop.host.host import Host
-        from dshloop.host.mount import Mount
         from dshloop.plugins.agentmemory.row import Agentmemory
 
         host = Host(SimpleNamespace())  # type: ignore[arg-type]
