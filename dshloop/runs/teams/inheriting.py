@@ -40,7 +40,7 @@ def child_options(
         loop=loop,
         preset=preset,
         session_id=session_id,
-        model=_model(parent, asked, driver),
+        model=_model(teams, parent, asked, driver),
         rows=teams.rows,
     )
 
@@ -90,20 +90,36 @@ def _borrows(teams: AgentTeams, loop: str | None, preset: str | None) -> bool:
     )
 
 
-def _model(parent: Agent, asked: Mapping[str, Any], driver: str | None) -> ModelAsked:
-    """Ask the parent's model where a driver of ours asks one at all, and nothing else is said."""
+def _model(
+    teams: AgentTeams, parent: Agent, asked: Mapping[str, Any], driver: str | None
+) -> ModelAsked:
+    """Ask the parent's model where a driver of ours asks one at all, and nothing else is said.
+
+    A model that is named alone is one of the parent's provider, unless it is PROVIDER/MODEL.
+    """
     told = ModelAsked(
         asked.get("provider"), asked.get("model"), asked.get("max_tokens"), asked.get("effort")
     )
-    if told.provider is not None or told.model is not None:
+    provider, model = (_context(parent).get(key) for key in ("provider", "model"))
+    own = provider is None or provider in LOCAL_PROVIDERS  # nothing that could be inherited
+    if told.provider is not None or own or not _asks_model(driver):
         return told
+    if told.model is None:
+        return ModelAsked(provider, model, told.max_tokens, told.effort)
+    if _names_provider(teams, told.model):
+        return told
+    return ModelAsked(provider, told.model, told.max_tokens, told.effort)
+
+
+def _asks_model(driver: str | None) -> bool:
     choice = None if driver is None else choose(driver)
-    if choice is not None and (choice.name != DEFAULT or choice.provider is not None):
-        return told
-    context = _context(parent)
-    if context.get("provider") in (None, *LOCAL_PROVIDERS):
-        return told
-    return ModelAsked(context["provider"], context.get("model"), told.max_tokens, told.effort)
+    return choice is None or (choice.name == DEFAULT and choice.provider is None)
+
+
+def _names_provider(teams: AgentTeams, model: str) -> bool:
+    provider, slash, rest = model.partition("/")
+    known = teams.process.providers
+    return bool(slash and rest) and known is not None and known.find(provider) is not None
 
 
 def _context(parent: Agent) -> Mapping[str, Any]:
