@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from dshloop.host.agent import Agent
@@ -12,6 +12,7 @@ from dshloop.llm.messages import Chunk, ModelRequest, failure
 from dshloop.sessions.recording import Answer, RecordedTurn, Recording
 
 MISSING = "NOT_RECORDED"
+Following = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class RecordedModel:
@@ -76,6 +77,24 @@ def play_tools(agent: Agent, recording: Recording) -> None:
         exclusive = real is not None and real.exclusive
         agent.tools.register(RecordedTool(name, "", results.of, exclusive=exclusive))
     agent.tools.restrict(allow=recording.tools)
+
+
+def play_memory(agent: Agent, recording: Recording) -> None:
+    """Put before the model what memory recalled then, at the same places."""
+    turns = {each.number: each for each in recording.turns}
+
+    async def listener(event: Mapping[str, Any], following: Following) -> Mapping[str, Any]:
+        answer = await following()
+        turn = turns.get(event["turn"])
+        entered = () if turn is None else turn.entered.get(event["step"], ())
+        if answer.get("kind") != "enter" or not any(entered):
+            return answer
+        waiting = list(answer["messages"])
+        merged = [each or (waiting.pop(0) if waiting else None) for each in entered]
+        messages = [each for each in merged if each is not None]
+        return {**answer, "messages": [*messages, *waiting]}
+
+    agent.hooks.on("agent/pre-step", listener)
 
 
 class _Results:

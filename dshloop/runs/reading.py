@@ -18,16 +18,18 @@ _REASON = "the run is read-only: --read-only allows only {names}"
 def read_only_rows(rows: ProfileRows) -> ProfileRows:
     """Leave out what records, and have our memory only recalled; says which rows that are."""
     rows, left_out = without_recorders(rows)
-    kept = tuple(map(_reading, rows.rows))
     told = "nothing is changed: tools that change something are off, memory is only read"
     more = [f"left out of a read-only run: {', '.join(left_out)}"] if left_out else []
-    return replace(rows, rows=kept, notices=(*rows.notices, f"read-only: {told}", *more))
+    return replace(rows, notices=(*rows.notices, f"read-only: {told}", *more))
 
 
-def without_recorders(rows: ProfileRows) -> tuple[ProfileRows, list[str]]:
-    """Leave out the rows that record what happens elsewhere; gives their names, too."""
+def without_recorders(rows: ProfileRows, *, recall: bool = True) -> tuple[ProfileRows, list[str]]:
+    """Leave out the rows that record what happens elsewhere; gives their names, too.
+
+    Ours records nothing then, and without ``recall`` puts nothing before the model.
+    """
     left_out = [row.name for row in rows.rows if row.off is None and _writes(row)]
-    kept = tuple(row for row in rows.rows if row.name not in left_out)
+    kept = tuple(_reading(row, recall) for row in rows.rows if row.name not in left_out)
     return replace(rows, rows=kept), left_out
 
 
@@ -35,11 +37,12 @@ def _writes(row: HostRow) -> bool:
     return row.name.startswith(_WRITERS)
 
 
-def _reading(row: HostRow) -> HostRow:
+def _reading(row: HostRow, recall: bool) -> HostRow:
     if row.name != MEMORY.name or row.off is not None:
         return row
     config = row.config if isinstance(row.config, Mapping) else {}
-    return replace(row, config={**config, "record": False})
+    kept = {**config, "record": False}
+    return replace(row, config=kept if recall else {**kept, "inject": False})
 
 
 def hold_to_reading(agent: Agent) -> None:

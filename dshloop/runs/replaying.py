@@ -130,7 +130,7 @@ class Replay:
         driver = options.driver or stored.driver
         if self.recorded:
             driver = self._player(options.driver, stored.driver)
-        rows, left_out = without_recorders(options.rows)
+        rows, left_out = without_recorders(options.rows, recall=not self.recorded)
         told = [f"left out of a replay: {', '.join(left_out)}"] if left_out else []
         changed = replace(
             options,
@@ -173,9 +173,10 @@ class Replay:
         conversation = await Conversation.open(places, options, self.clock)
         try:
             if self.recorded:
-                from dshloop.drivers.recorded import play_tools
+                from dshloop.drivers.recorded import play_memory, play_tools
 
                 play_tools(conversation.agent, self.source.recording)
+                play_memory(conversation.agent, self.source.recording)
             conversation.agent.listen(lambda event: self._steer(conversation, event))
             for turn in self.source.recording.turns:
                 await self._play_turn(conversation, turn)

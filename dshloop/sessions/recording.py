@@ -36,12 +36,14 @@ class ToolAnswer(NamedTuple):
 class RecordedTurn:
     """One turn: ``inputs`` by the step that took them, answers in order, results by call id.
 
+    ``entered`` has what entered a step in order: None for an input, else what memory recalled.
     ``cause`` is what aborted it; ``stopped_at`` the last call of one that was aborted behind its
     last answer.
     """
 
     number: int
     inputs: dict[int, list[Message]] = field(default_factory=dict)
+    entered: dict[int, list[Message | None]] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
     results: dict[str, ToolAnswer] = field(default_factory=dict)
     cause: Cause | None = None
@@ -114,8 +116,15 @@ class _Reader:
             self._input(outside, self._step + 1)
 
     def said(self, data: Mapping[str, Any]) -> None:
-        """Take a message that the inbox of the log doesn't know."""
-        if self.turns and str(data.get("id")) not in self._taken and is_from_outside(data):
+        """Take a message that the inbox of the log doesn't know; note in which order all came."""
+        if not self.turns:
+            return
+        entered = self.turns[-1].entered.setdefault(max(self._step, 1), [])
+        if _is_recalled(data):
+            entered.append(dict(data))
+        elif is_from_outside(data):
+            entered.append(None)
+        if str(data.get("id")) not in self._taken and is_from_outside(data):
             self._input([dict(data)], max(self._step, 1))
 
     def header(self, data: Mapping[str, Any]) -> None:
@@ -224,6 +233,11 @@ def is_from_outside(message: Mapping[str, Any]) -> bool:
     """Whether a message is a person's, and no plugin's."""
     source = message.get("source")
     return isinstance(source, Mapping) and source.get("kind") == "user"
+
+
+def _is_recalled(message: Mapping[str, Any]) -> bool:
+    source = message.get("source")
+    return isinstance(source, Mapping) and source.get("form") in ("recall", "semantic")
 
 
 def _made_chunks(data: Mapping[str, Any]) -> Iterator[Chunk]:

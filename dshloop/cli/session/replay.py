@@ -49,7 +49,8 @@ def replay(
     recorded: Annotated[
         bool,
         typer.Option(
-            "--recorded", help="Models and tools say what they said then; none is asked or run."
+            "--recorded",
+            help="Models, tools and memory say what they said then; none is asked or run.",
         ),
     ] = False,
     asserts: Annotated[

@@ -101,3 +101,13 @@ def test_sessions_of_other_engines_are_played_on_ours(
     ran = dshloop("session", "replay", "s", "--recorded", "--assert", "--json")
     assert (ran.code, ran.json["differences"]) == (0, [])
     assert (ran.json["driver"], len(made.methods())) == ("default", asked)
+
+
+def test_what_memory_recalled_is_played(tmp_path: Path) -> None:
+    assert dshloop("memory", "remember", "We deploy on Fridays", cwd=tmp_path).code == 0
+    ran = dshloop(*FAKE, "--memory", "--session-id", "s", "When do we deploy?", cwd=tmp_path)
+    assert ran.code == 0
+    assert "We deploy on Fridays" in dshloop("session", "show", "s").out
+    assert dshloop("session", "replay", "s", "--recorded", "--assert").code == 0
+    live = dshloop("session", "replay", "s", "--json")
+    assert [each["type"] for each in live.json["differences"]] == ["user/message"]
