@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dshloop.runs.telling import Asides, Narrator, Told
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dshloop.runs.telling import _TELLERS, Asides, Narrator, Told
 
 Given = tuple[str, Any]
 
@@ -176,3 +179,22 @@ def test_asides_give_thoughts_whole_and_no_end() -> None:
         "[context added by plugin p recall]\nknown",
         None,
     ]
+
+
+KEYS = """message content type text source kind reason failure error callId name arguments
+delayMs retry maxRetries turn model""".split()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+TYPES = sorted(_TELLERS.keys() - {"assistant/chunk"})  # whose data is checked before it is logged
+
+
+@given(st.lists(st.tuples(st.sampled_from(TYPES), JSON), max_size=6))
+def test_whatever_plugins_log_can_be_told(events: list[Given]) -> None:
+    for each in told(*events):
+        assert each.kind in ("text", "fold", "context", "notice", "failure", "busy")
+        assert "\n" not in each.text or each.kind in ("text", "notice", "failure")
