@@ -181,8 +181,25 @@ def test_asides_give_thoughts_whole_and_no_end() -> None:
     ]
 
 
-KEYS = """message content type text source kind reason failure error callId name arguments
-delayMs retry maxRetries turn model""".split()
+KEYS = [
+    "message",
+    "content",
+    "type",
+    "text",
+    "source",
+    "kind",
+    "reason",
+    "failure",
+    "error",
+    "callId",
+    "name",
+    "arguments",
+    "delayMs",
+    "retry",
+    "maxRetries",
+    "turn",
+    "model",
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: (
