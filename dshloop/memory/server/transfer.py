@@ -101,7 +101,12 @@ def _taken_in(
         fields.text(one, "sessionId") for one in given["summaries"] if isinstance(one, Mapping)
     }
     report = Report()
-    items = read_value({**given, "lessons": []}, Report(), now)
+    named = {fields.text(one, "id") for one in given["sessions"] if isinstance(one, Mapping)}
+    items = (
+        item
+        for item in read_value({**given, "lessons": []}, Report(), now)
+        if not _is_known(store, item.record, named)
+    )
     how = SKIP if strategy == "skip" else OVERWRITE
     for done in put(store, items, report, on_conflict=how, now=now):
         taken = done.outcome in _ADDED or (done.outcome == "same" and strategy != "skip")
@@ -111,6 +116,14 @@ def _taken_in(
             counts["summaries" if taken else "skipped"] += 1
     counts["skipped"] += report.lost.total()
     return counts
+
+
+def _is_known(store: MemoryStore, record: Record, named: set[str]) -> bool:
+    """Whether a session is only made up for observations that came without theirs, and is there:
+    the one that is there stays."""
+    if not isinstance(record, Session) or record.id in named:
+        return False
+    return store.get_session(record.id) is not None
 
 
 def _sessions(store: MemoryStore) -> Iterator[Session]:
