@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from dshloop.errors import TransferUnsupportedError
 from dshloop.json_text import json_text
 from dshloop.memory.agentmemory import sending
 from dshloop.memory.agentmemory.daemon import Daemon
@@ -18,6 +17,7 @@ from dshloop.memory.observing import cut
 from dshloop.memory.sqlite.joining import joined
 from dshloop.memory.store import OVERWRITE, SKIP, Document, Put, Record
 
+_SENT = ("added", "replaced", "merged")
 _BATCH = 200
 _BATCH_BYTES = 4 * 1024 * 1024  # a fraction of what takes the daemon down
 _KEPT_SESSIONS = 16  # whose observations are known, so that each list is asked for once
@@ -28,26 +28,26 @@ def put(
 ) -> Iterator[Put]:
     """Store records; yield what came of each when the daemon has it.
 
-    Raises TRANSFER_UNSUPPORTED for what the daemon has no place for, before its batch is sent.
+    What the daemon has no place for is left out (``unplaced``).
     """
     stored = _Stored(daemon)
     waiting = iter(records)
     while batch := list(islice(waiting, _BATCH)):
-        planned = [_planned(stored, record, on_conflict) for record in batch]
+        planned = []
+        for record in batch:
+            planned.append(_planned(stored, record, on_conflict))
+            stored.take(planned[-1])
         if not dry_run:
-            for part in _parts(done for done in planned if done.outcome not in ("same", "kept")):
+            for part in _parts(done for done in planned if done.outcome in _SENT):
                 daemon.ask(sending.importing(done.record for done in part))
-        stored.take(planned)
         yield from planned
+        stored.forget_memories()
 
 
 def _planned(stored: _Stored, record: Record, on_conflict: str) -> Put:
     """Say what becomes of a record, and what is sent for it."""
     if not sending.is_carried(record):
-        of = record.of if isinstance(record, Document) else ""
-        raise TransferUnsupportedError(
-            f"agentmemory has no place for a {of}", hint="Leave it out by filters.", of=of
-        )
+        return Put(record, "unplaced")
     known = stored.get(record)
     if known is None:
         return Put(record, "added")
@@ -84,27 +84,35 @@ class _Stored:
         self._sessions: dict[str, Session] | None = None
         self._observations: dict[str, dict[str, Observation]] = {}
         self._lessons: dict[str, Document] | None = None
+        self._memories: dict[str, Memory] = {}
 
     def get(self, record: Record) -> Record | None:
         """Give the stored record that has the id of one."""
         if isinstance(record, Memory):
-            return self._daemon.memory(record.id)
+            return self._memories.get(record.id) or self._daemon.memory(record.id)
         if isinstance(record, Session):
             return self._known_sessions().get(record.id)
         if isinstance(record, Observation):
             return self._of_session(record.session).get(record.id)
         return self._known_lessons().get(record.key)
 
-    def take(self, planned: Iterable[Put]) -> None:
-        """Note what was stored."""
-        for done in planned:
-            record = done.record
-            if isinstance(record, Session):
-                self._known_sessions()[record.id] = record
-            elif isinstance(record, Observation) and record.session in self._observations:
-                self._observations[record.session][record.id] = record
-            elif isinstance(record, Document):
-                self._known_lessons()[record.key] = record
+    def take(self, done: Put) -> None:
+        """Note what will be stored: the next record may have the same id."""
+        record = done.record
+        if done.outcome not in _SENT:
+            return
+        if isinstance(record, Session):
+            self._known_sessions()[record.id] = record
+        elif isinstance(record, Memory):
+            self._memories[record.id] = record
+        elif isinstance(record, Observation):
+            self._of_session(record.session)[record.id] = record
+        else:
+            self._known_lessons()[record.key] = record
+
+    def forget_memories(self) -> None:
+        """Let go of memories that the daemon has by now."""
+        self._memories.clear()
 
     def _known_sessions(self) -> dict[str, Session]:
         if self._sessions is None:

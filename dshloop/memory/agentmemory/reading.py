@@ -7,9 +7,7 @@ from itertools import islice
 
 from dshloop.errors import (
     AmbiguousIdError,
-    MemoryEmptyError,
     MemoryNotFoundError,
-    SemanticUnavailableError,
 )
 from dshloop.memory.agentmemory.daemon import EVERY_AGENT, Daemon
 from dshloop.memory.agentmemory.found import (
@@ -22,17 +20,15 @@ from dshloop.memory.agentmemory.found import (
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Hit as Found
 from dshloop.memory.agentmemory_client.identity import require_known
-from dshloop.memory.entries import KINDS, MEMORY, OBSERVATION, Entry, Memory, Observation, Session
+from dshloop.memory.entries import MEMORY, OBSERVATION, Entry, Memory, Observation, Session
 from dshloop.memory.interchange.agentmemory_shape import LESSON
 from dshloop.memory.status import Probe
 from dshloop.memory.store import DEFAULT_LIMIT, Document, Filters, Hit, Record, Stats
 
 NAME = "agentmemory"
-_MOST_HITS = 100
 _SHOWN_CANDIDATES = 10
 _MOST_LESSONS = 10_000
 _EVERYTHING = Filters()
-_NO_MODEL = ("", "none")
 
 
 class AgentmemoryReader:
@@ -56,68 +52,15 @@ class AgentmemoryReader:
         min_score: float | None = None,
         semantic: bool | None = None,
     ) -> Sequence[Hit]:
-        """Find what answers a question among the 100 entries that the daemon finds at most.
+        """Find what answers a question, as `recalling.recall` says."""
+        from dshloop.memory.agentmemory.recalling import MOST_HITS, recall
 
-        Raises MEMORY_EMPTY, SEMANTIC_UNAVAILABLE.
-        """
-        from dshloop.memory.agentmemory.ranking import FLOOR, hit_of
-        from dshloop.text import question
-
-        if not query.strip():
-            raise MemoryEmptyError("there is nothing to look for: the question is blank")
-        vectors = semantic is not False and self._has_vectors(needed=semantic is True)
-        found = self._found(query, filters, limit + offset)
-        best = max((one.score for one in found), default=0.0) or 1.0
-        asked = question(query)
-        hits = [
-            hit_of(entry, asked, one.score / best, by_meaning=vectors)
-            for one, entry in self._entries_of(found)
-            if passes(entry, filters, self.daemon.clock())
-        ]
-        floor = FLOOR if min_score is None else min_score
-        kept = [hit for hit in hits if hit.score > 0 and hit.score >= floor]
-        kept.sort(key=lambda hit: -hit.score)
-        if limit + offset > _MOST_HITS and len(found) == _MOST_HITS:
-            self._notice(f"agentmemory gives at most {_MOST_HITS} hits")
-        return kept[offset : offset + limit]
-
-    def _has_vectors(self, *, needed: bool) -> bool:
-        model = self.daemon.ask(calls.flags()).embeddings
-        if needed and model in _NO_MODEL:
-            raise SemanticUnavailableError(
-                f"agentmemory at {self.daemon.where} has no embedding model",
-                hint="Set EMBEDDING_PROVIDER where the daemon runs, and restart it.",
-            )
-        return model not in _NO_MODEL
-
-    def _found(self, query: str, filters: Filters, wanted: int) -> Sequence[Found]:
-        """Ask for more than is wanted where some will be left out again here."""
-        open_ = filters._replace(project=None, agent=None, kinds=KINDS, old=False) == _EVERYTHING
-        most = 2 * wanted + 10 if open_ and set(filters.kinds) == set(KINDS) else _MOST_HITS
-        return self.daemon.ask(
-            calls.search(
-                query,
-                limit=min(_MOST_HITS, most),
-                project=filters.project or None,
-                agent=filters.agent or None,
-                format="full",
-            )
+        hits = recall(
+            self.daemon, query, filters, limit + offset, min_score=min_score, semantic=semantic
         )
-
-    def _entries_of(self, found: Sequence[Found]) -> Iterator[tuple[Found, Entry]]:
-        """Give the entries of search results; a memory is asked for: results don't have all of it
-        (agentmemory 3.5)."""
-        sessions: dict[str, Session] | None = None
-        for one in found:
-            entry: Entry | None = None
-            if one.session == "memory" or one.id.startswith("mem_"):
-                entry = self.daemon.memory(one.id)
-            if entry is None:
-                if sessions is None:
-                    sessions = {session.id: session for session in self.daemon.sessions()}
-                entry = observation_in(one.row, sessions.get(one.session), self.daemon.clock())
-            if entry is not None:
-                yield one, entry
+        if limit + offset > MOST_HITS and len(hits) >= MOST_HITS:
+            self._notice(f"agentmemory gives at most {MOST_HITS} hits")
+        return hits[offset : offset + limit]
 
     # --- lists ---------------------------------------------------------------------------------
 
@@ -283,7 +226,6 @@ class AgentmemoryReader:
                 projects[memory.project] = projects.get(memory.project, 0) + 1
             versions += not memory.latest
         sessions = list(self.daemon.sessions())
-        model = self.daemon.ask(calls.flags()).embeddings
         return Stats(
             self.name,
             self.daemon.where,
@@ -293,7 +235,7 @@ class AgentmemoryReader:
             versions=versions,
             projects=projects,
             types=types,
-            semantic=None if model in _NO_MODEL else model,
+            semantic=self.daemon.ask(calls.flags()).model,
         )
 
     def close(self) -> None:

@@ -13,7 +13,15 @@ from typing import Any
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Kept, Noted, Row
 from dshloop.memory.agentmemory_client.calls import Call
-from dshloop.memory.entries import Memory, NewMemory, NewObservation, Observation, Session
+from dshloop.memory.entries import (
+    Edit,
+    Memory,
+    NewMemory,
+    NewObservation,
+    Observation,
+    Session,
+    title_of,
+)
 from dshloop.memory.interchange.agentmemory_export import VERSION
 from dshloop.memory.interchange.agentmemory_shape import (
     LESSON,
@@ -58,6 +66,21 @@ def completed(memory: Memory, new: NewMemory) -> Memory:
     )
 
 
+def edited(old: Memory, change: Edit) -> Memory:
+    """Give a memory as it shall be; a title that was made of the text goes with it."""
+    content = old.content if change.content is None else change.content
+    derived = " ".join(old.title.split()) == title_of(old.content)
+    kept = title_of(content) if derived and content != old.content else old.title
+    return old._replace(
+        content=content,
+        title=change.title or kept,
+        type=change.type or old.type,
+        concepts=old.concepts if change.concepts is None else tuple(change.concepts),
+        files=old.files if change.files is None else tuple(change.files),
+        strength=old.strength if change.strength is None else float(change.strength),
+    )
+
+
 def observing(new: NewObservation, now: float, mark: str = "") -> Call[Noted]:
     """Give the call that keeps an observation.
 
@@ -74,6 +97,15 @@ def observing(new: NewObservation, now: float, mark: str = "") -> Call[Noted]:
 def is_repeat(seen: Observation, new: NewObservation) -> bool:
     """Whether an observation that the daemon has says what a new one says."""
     return seen.title == new.title and seen.content == cut(new.content, NARRATIVE_UNITS)
+
+
+def as_sent(new: NewObservation, id_: str, now: float) -> Observation:
+    """Give what was sent as an observation, where another one took it away meanwhile."""
+    return Observation(
+        id_, new.session, new.hook, new.type, new.title, new.subtitle, new.content,
+        tuple(new.concepts), tuple(new.files), new.project, new.agent, new.source,
+        now if new.at is None else new.at, new.importance,
+    )  # fmt: skip
 
 
 def importing(records: Iterable[Record]) -> Call[Row]:
@@ -132,6 +164,8 @@ def _hook_data(new: NewObservation, *, whole: bool) -> tuple[str, dict[str, Any]
     """Give the hook and its data; ``whole``: without an input, so that all data tell it apart."""
     if new.hook == PROMPT:
         return PROMPT, {"prompt": new.content, **({} if whole else {"tool_input": new.content})}
+    if not new.content:
+        return new.hook, {}
     hook = new.hook if new.hook in _RESULTS else _RESULTS[0]
     given, output = (None, new.content) if whole else _parted(new)
     data: dict[str, Any] = {"tool_name": new.title or new.hook}

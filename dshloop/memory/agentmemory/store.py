@@ -23,7 +23,6 @@ from dshloop.memory.entries import (
     NewSession,
     Observation,
     Session,
-    title_of,
 )
 from dshloop.memory.interchange import fields
 from dshloop.memory.store import (
@@ -103,7 +102,7 @@ class AgentmemoryStore(AgentmemoryReader):
         change = Edit(content, title, type, concepts, files, strength)
         change, redacted = (change, 0) if allow_secrets else clean_edit(change)
         old = self.history(self._memory(id).id)[-1]
-        wanted = _changed(old, change.checked())
+        wanted = sending.edited(old, change.checked())
         if wanted == old:
             return Remembered(old, redacted=redacted)
         said = (wanted.content, wanted.title) != (old.content, old.title)
@@ -147,7 +146,9 @@ class AgentmemoryStore(AgentmemoryReader):
             noted = self.daemon.ask(sending.observing(new, self.daemon.clock(), _new_mark()))
             rows = self._observed_in(new.session)
         told = [one for one in rows if _is_told(one, noted.id, new)]
-        observation = told[-1] if told else _as_sent(new, noted.id or "", self.daemon.clock())
+        observation = (
+            told[-1] if told else sending.as_sent(new, noted.id or "", self.daemon.clock())
+        )
         return Observed(observation, noted.duplicate, redacted)
 
     def _observed_in(self, id_: str) -> list[Observation]:
@@ -279,21 +280,6 @@ class AgentmemoryStore(AgentmemoryReader):
             )
 
 
-def _changed(old: Memory, change: Edit) -> Memory:
-    """Give a memory as it shall be; a title that was made of the text goes with it."""
-    content = old.content if change.content is None else change.content
-    derived = " ".join(old.title.split()) == title_of(old.content)
-    kept = title_of(content) if derived and content != old.content else old.title
-    return old._replace(
-        content=content,
-        title=change.title or kept,
-        type=change.type or old.type,
-        concepts=old.concepts if change.concepts is None else tuple(change.concepts),
-        files=old.files if change.files is None else tuple(change.files),
-        strength=old.strength if change.strength is None else float(change.strength),
-    )
-
-
 def _is_told(seen: Observation, id_: str | None, new: NewObservation) -> bool:
     """Whether this is the observation that was made, or the one of which it is a repeat."""
     return sending.is_repeat(seen, new) if id_ is None else seen.id == id_
@@ -301,12 +287,3 @@ def _is_told(seen: Observation, id_: str | None, new: NewObservation) -> bool:
 
 def _new_mark() -> str:
     return os.urandom(6).hex()
-
-
-def _as_sent(new: NewObservation, id_: str, now: float) -> Observation:
-    """Give what was sent as an observation, where another one took it away meanwhile."""
-    return Observation(
-        id_, new.session, new.hook, new.type, new.title, new.subtitle, new.content,
-        tuple(new.concepts), tuple(new.files), new.project, new.agent, new.source,
-        now if new.at is None else new.at, new.importance,
-    )  # fmt: skip

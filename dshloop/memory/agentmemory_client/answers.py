@@ -44,6 +44,11 @@ class Flags(NamedTuple):
     embeddings: str
     enabled: tuple[str, ...]
 
+    @property
+    def model(self) -> str | None:
+        """Who makes vectors, None where nobody does."""
+        return None if self.embeddings in ("", "none") else self.embeddings
+
 
 class Started(NamedTuple):
     """A session that began, and the window of what is known of its project ("" for nothing)."""

@@ -79,5 +79,6 @@ class Report:
 
 _LEFT = {
     "kept": "the store has another one with this id (--on-conflict)",
+    "unplaced": "the store has no place for it",
     "forgotten": "it was forgotten in this store (--on-conflict overwrite brings it back)",
 }
