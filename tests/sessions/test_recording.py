@@ -1,0 +1,154 @@
+"""What a log holds for playing its session again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dshloop.sessions.differing import differences, facts
+from dshloop.sessions.recording import read_recording
+from tests.transcripts.logs import event, turn
+
+KINDS = (
+    "turn/start", "turn/end", "step/start", "user/message", "assistant/chunk", "assistant/message",
+    "agent/inbox/spliced", "tool/call", "tool/result", "request/header", "request/context",
+    "llm/retry", "llm/retry-started", "compaction/summary",
+)  # fmt: skip
+
+
+def said(text: str, id_: str, **source: Any) -> dict[str, Any]:
+    return {
+        "role": "user", "id": id_, "content": [{"type": "text", "text": text}],
+        "source": source or {"kind": "user"},
+    }  # fmt: skip
+
+
+def splice(target: str, *, start: int = 0, removed: int = 0, **more: Any) -> dict[str, Any]:
+    data = {"target": target, "start": start, "inserted": [], **more}
+    return event("agent/inbox/spliced", 0, {**data, "removedCount": removed} if removed else data)
+
+
+def start(number: int) -> dict[str, Any]:
+    return event("turn/start", 0, {"turn": number})
+
+
+def step(number: int) -> dict[str, Any]:
+    return event("step/start", 0, {"turn": 1, "step": number})
+
+
+def end(**reason: Any) -> dict[str, Any]:
+    return event("turn/end", 0, {"turn": 1, "reason": reason or {"kind": "completed"}})
+
+
+def chunk(**data: Any) -> dict[str, Any]:
+    return event("assistant/chunk", 0, {"turn": 1, "step": 1, "chunk": data})
+
+
+def test_a_log_without_an_inbox_gives_what_was_said() -> None:
+    recording = read_recording([*turn(1, 0, "one"), *turn(2, 5, "two")])
+    found = [each.inputs[1][0]["content"][0]["text"] for each in recording.turns]
+    assert found == ["one", "two"]
+
+
+def test_what_was_taken_from_the_inbox_is_said_in_its_step() -> None:
+    events = [
+        splice("next-turn", inserted=[said("one", "a"), said("two", "b")]),
+        start(1),
+        splice("next-turn", removed=1),
+        step(1),
+        event("user/message", 0, said("one", "a")),
+        splice("next-step", inserted=[said("also", "c")]),
+        splice("next-step", removed=1),
+        step(2),
+        event("user/message", 0, said("also", "c")),
+        end(),
+        start(2),
+        splice("next-turn", removed=1),
+        end(kind="blocked"),
+    ]
+    first, second = read_recording(events).turns
+    assert {n: [m["id"] for m in each] for n, each in first.inputs.items()} == {1: ["a"], 2: ["c"]}
+    assert [m["id"] for m in second.inputs[1]] == ["b"]
+
+
+def test_what_was_taken_back_or_comes_from_a_plugin_is_no_input() -> None:
+    notice = said("x", "p", kind="plugin", plugin="p")
+    events = [
+        splice("next-turn", inserted=[said("gone", "a")]),
+        splice("next-turn", removed=1, outcome="canceled"),
+        splice("next-step", inserted=[notice]),
+        start(1),
+        splice("next-step", removed=1),
+        step(1),
+        event("user/message", 0, notice),
+        end(),
+    ]
+    (only,) = read_recording(events).turns
+    assert only.inputs == {}
+
+
+def test_what_memory_recalled_has_its_place() -> None:
+    recalled = said("r", "r", kind="plugin", plugin="m", form="recall")
+    before = [start(1), step(1), event("user/message", 0, recalled)]
+    (only,) = read_recording([*before, event("user/message", 0, said("one", "a")), end()]).turns
+    assert only.entered == {1: [recalled, None]}
+
+
+def test_each_request_has_its_answer() -> None:
+    failure = {"message": "busy", "code": "SERVER"}
+    failed = {"type": "finish", "reason": {"kind": "error", "failure": failure}}
+    text = {"type": "text-delta", "index": 0, "text": "hi"}
+    stop = {"type": "finish", "reason": {"kind": "stop"}}
+    events = [
+        start(1), step(1), chunk(**failed),
+        event("llm/retry", 0, {"failure": failure}), event("llm/retry-started", 0, {}),
+        chunk(**text), chunk(**stop), event("assistant/message", 0, {"message": {"content": []}}),
+        step(2), end(kind="error", error=failure),
+    ]  # fmt: skip
+    (only,) = read_recording(events).turns
+    assert [list(each.chunks) for each in only.answers] == [[failed], [text, stop], [failed]]
+    assert [each.aborted for each in only.answers] == [None, None, None]
+
+
+def test_an_abort_is_at_the_answer_it_cut_off() -> None:
+    cause = {"kind": "parent"}
+    text = {"type": "text-delta", "index": 0, "text": "hi"}
+    message = {"interrupted": True, "message": {"content": [{"type": "text", "text": "hi"}]}}
+    shown = [start(1), step(1), chunk(**text), event("assistant/message", 0, message)]
+    silent = [start(1), step(1)]
+    for events, chunks in ((shown, [text]), (silent, [])):
+        (only,) = read_recording([*events, end(kind="aborted", reason=cause)]).turns
+        assert [(list(each.chunks), each.aborted) for each in only.answers] == [(chunks, cause)]
+
+
+def test_an_answer_without_its_chunks_is_made_of_its_message() -> None:
+    call = {"type": "tool-call", "id": "c", "name": "t", "arguments": "{}"}
+    events = [start(1), step(1), event("assistant/message", 0, {"message": {"content": [call]}})]
+    (only,) = read_recording([*events, end()]).turns
+    assert [each["type"] for each in only.answers[0].chunks] == [
+        "block-start", "block-end", "finish",
+    ]  # fmt: skip
+    assert only.answers[0].chunks[-1]["reason"] == {"kind": "tool-calls"}
+
+
+KEYS = (
+    "target", "start", "removedCount", "inserted", "outcome", "message", "content", "source",
+    "kind", "form", "reason", "error", "chunk", "type", "header", "config", "rawOutput",
+    "interrupted", "callId", "id", "failure", "text",
+)  # fmt: skip
+DATA: Any = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from(KEYS), inner, max_size=4) | st.lists(inner),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(KINDS), DATA), max_size=12))
+def test_no_events_break_it(found: list[tuple[str, Any]]) -> None:
+    events = [event(kind, seq, data) for seq, (kind, data) in enumerate(found)]
+    recording = read_recording(events)
+    assert len(recording.turns) <= sum(kind == "turn/start" for kind, _ in found)
+    assert differences(facts(events), facts(events)) == []
+    assert all(each.kind == "new" for each in differences([], facts(events)))
