@@ -104,9 +104,8 @@ class Delivery:
 
     def _failed(self, entry: Entry, error: Exception) -> bool:
         final = is_final(error) or self._is_hopeless(entry, error)
-        said = error.message if isinstance(error, DshloopError) else repr(error)
-        given_up = self._outbox.failed(entry, said, final=final)
-        self._say(_told(entry, error, said, given_up=given_up))
+        given_up = self._outbox.failed(entry, said_of(error), final=final)
+        self._say(_told(entry, error, given_up=given_up))
         self._wake.set()
         return given_up
 
@@ -165,9 +164,17 @@ def is_final(error: Exception) -> bool:
     return error.details.get("status") not in _LATER
 
 
-def _told(entry: Entry, error: Exception, said: str, *, given_up: bool) -> str:
+def said_of(error: Exception) -> str:
+    """Say what went wrong; a wrong secret in the same words wherever it shows."""
     if isinstance(error, PeerDeniedError):
-        return f"{said}; what is to be sent waits in the outbox. {error.hint}"
+        return f"{error.message}: the row's secret has to be the daemon's AGENTMEMORY_SECRET"
+    return error.message if isinstance(error, DshloopError) else repr(error)
+
+
+def _told(entry: Entry, error: Exception, *, given_up: bool) -> str:
+    said = said_of(error)
+    if isinstance(error, PeerDeniedError):
+        return said
     if given_up:
         return f"{entry.kind} given up for session {entry.session}: {said}"
     if entry.kind == calls.OBSERVE:

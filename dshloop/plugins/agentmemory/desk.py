@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dshloop.errors import DshloopError, OutboxUnusableError
+from dshloop.errors import DshloopError, OutboxUnusableError, PeerDeniedError
 from dshloop.memory.outbox import Entry, Outbox
 from dshloop.plugins.agentmemory import calls
 from dshloop.plugins.agentmemory.config import BridgeConfig
 from dshloop.plugins.agentmemory.content import member
-from dshloop.plugins.agentmemory.delivery import Delivery, Say
+from dshloop.plugins.agentmemory.delivery import Delivery, Say, said_of
 from dshloop.plugins.agentmemory.homes import Home
 from dshloop.plugins.agentmemory.reading import Reading, query_of
 from dshloop.plugins.agentmemory.scribe import is_recall
@@ -245,7 +245,7 @@ class Desk:
             try:
                 self._kept(one, await self._reading.window(one.about), again=again)
             except DshloopError as error:
-                self._post.say(f"context refresh failed: {error.message}")
+                self._post.say(_failed("context refresh", error))
                 one.window.expected = one.window.expected and not again
             finally:
                 one.fetches -= 1
@@ -254,7 +254,7 @@ class Desk:
         try:
             one.window.semantic = await self._reading.fitting(one.about, query)
         except DshloopError as error:
-            self._post.say(f"semantic recall failed: {error.message}")
+            self._post.say(_failed("semantic recall", error))
 
     def _answered(self, entry: Entry, value: Mapping[str, Any]) -> None:
         one = self._live.get(entry.session)
@@ -270,3 +270,8 @@ class Desk:
             if dropped > self._dropped:
                 self._post.say(DROPPED.format(dropped))
             self._dropped = dropped
+
+
+def _failed(what: str, error: DshloopError) -> str:
+    said = said_of(error)
+    return said if isinstance(error, PeerDeniedError) else f"{what} failed: {said}"

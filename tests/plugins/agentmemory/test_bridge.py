@@ -204,7 +204,8 @@ def test_what_is_refused_is_given_up_and_stays_to_be_seen(
 
 
 def test_a_wrong_secret_loses_nothing(daemon: Daemon, tmp_path: Path) -> None:
-    daemon.answer = refusing(401, {"error": "unauthorized"}, "/observe", "/session/start")
+    denied = ("/observe", "/session/start", "/context")
+    daemon.answer = refusing(401, {"error": "unauthorized"}, *denied)
 
     async def body() -> None:
         async with Bridged(daemon.url, tmp_path) as bridged:
@@ -215,7 +216,7 @@ def test_a_wrong_secret_loses_nothing(daemon: Daemon, tmp_path: Path) -> None:
             await asyncio.sleep(0.05)
             told = [line for line in bridged.said if "secret" in line]
             assert len(told) == 1
-            assert "waits in the outbox" in told[0]
+            assert "the row's secret has to be the daemon's AGENTMEMORY_SECRET" in told[0]
             daemon.answer = lambda _asked: None
             await played.flush()
 
