@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
+import dshloop
 from dshloop.errors import DshloopError
 from dshloop.host.agent import Agent
+from dshloop.host.calling import ProcessExit
 from dshloop.host.hooks import EVENTS
 from dshloop.loops.binding import EVENT as BOUND
 from dshloop.loops.binding import read_binding
@@ -134,7 +139,29 @@ def told_of(fault: BaseException) -> tuple[str, str]:
         return fault.said, fault.fix
     if isinstance(fault, DshloopError):
         return f"{fault.message} ({fault.code})", fault.hint or "Mend what the message names."
+    raised = fault.__cause__ if isinstance(fault, ProcessExit) and fault.__cause__ else fault
+    place = place_of(raised)
     return (
-        f"it raised {type(fault).__name__}: {fault}",
+        f"it raised {type(raised).__name__}: {raised}" + (f" ({place})" if place else ""),
         "Mend what raises: a setup, a driver or its dispose.",
     )
+
+
+def place_of(raised: BaseException) -> str | None:
+    """Give file, line and function of the author's code that raised, None when it was ours."""
+    frames = traceback.extract_tb(raised.__traceback__)
+    theirs = [frame for frame in frames if _is_theirs(frame.filename)]
+    if not theirs:
+        return None
+    last = theirs[-1]
+    return f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+
+
+def _is_theirs(file: str) -> bool:
+    path = Path(file)
+    of_python = path.is_relative_to(_PYTHON) and "site-packages" not in path.parts
+    return not (file.startswith("<") or of_python or path.is_relative_to(_OURS))
+
+
+_OURS = Path(dshloop.__file__).parent
+_PYTHON = Path(asyncio.__file__).parents[1]

@@ -42,8 +42,9 @@ class Checked:
 
     def lines(self) -> Iterator[str]:
         """Give the lines people see."""
-        yield f"  {_MARKS[self.outcome]:<4}  {self.name:<14} {self.about}"
-        for text in (self.said, self.fix):
+        skipped = self.outcome == "skipped"
+        yield f"  {_MARKS[self.outcome]:<4}  {self.name:<14} {self.said if skipped else self.about}"
+        for text in () if skipped else (self.said, self.fix):
             for line in (text or "").splitlines():
                 yield f"{'':8}{line}"
 

@@ -28,6 +28,11 @@ class SetupRaises(Strategy):
         raise ValueError("no key")
 
 
+class SetupExits(Strategy):
+    async def setup(self, agent: Any) -> None:
+        raise SystemExit(3)
+
+
 class ListenerReturnsNothing(Strategy):
     async def setup(self, agent: Any) -> None:
         async def on_request(event: Any, following: Any) -> None:
@@ -226,7 +231,8 @@ class NoSetup:
 
 WRONG = [
     (NoSetup, "registers", "must provide an async setup(agentCtx) function"),
-    (SetupRaises, "session", "raised ValueError: no key"),
+    (SetupRaises, "session", "it raised ValueError: no key (bad_loops.py, line "),
+    (SetupExits, "session", "it raised SystemExit: 3 (bad_loops.py, line "),
     (GivesNoHandle, "session", "gave back no handle"),
     (BindsAgain, "session", "the log records 2 bindings"),
     (LogsNonsense, "session", "turn 1 of the session is logged as turn 8"),
