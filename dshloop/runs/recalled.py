@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.plugins.built_in import MEMORY, recorder_of
 from dshloop.runs.profile import ProfileRows
-from dshloop.sessions.export.pieces import content_text, context_label
+from dshloop.sessions.export.pieces import content_text, context_label, is_recalled
 from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
     from dshloop.plugins.local_memory.recalling import Recall
     from dshloop.runs.conversation import Conversation
-
-FORMS = ("recall", "semantic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +71,5 @@ def _recalls(events: Sequence[Event]) -> Iterator[tuple[int, Mapping[str, Any]]]
             continue
         if event["type"] == "turn/start":
             turn = data["turn"] if type(data.get("turn")) is int else turn + 1
-        source = data.get("source")
-        if event["type"] != "user/message" or not isinstance(source, Mapping):
-            continue
-        if source.get("kind") == "plugin" and source.get("form") in FORMS:
+        if event["type"] == "user/message" and is_recalled(data.get("source")):
             yield turn, data

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from dshloop.runs.reply import Reply, failure_of, failure_text, reason_of, retry_text
 from dshloop.sessions.calls import answered_call
-from dshloop.sessions.export.pieces import content_text, context_label, is_error
+from dshloop.sessions.export.pieces import content_text, context_label, is_error, is_recalled
 from dshloop.terminal import one_line
 from dshloop.transcripts.vocabulary import Event
 
@@ -23,8 +23,8 @@ class Told(NamedTuple):
     """One thing to tell.
 
     ``text`` and ``thought`` are pieces of an answer and of the thinking before it, as they come.
-    ``fold`` is one line that stands for ``body``; ``context`` has a label and the whole text in
-    ``body``; ``busy`` says what is waited for, ``""`` for nothing.
+    ``fold`` is one line that stands for ``body``; ``context`` is what memory recalled, a label and
+    the whole text in ``body``; ``busy`` says what is waited for, ``""`` for nothing.
     """
 
     kind: Kind
@@ -105,8 +105,13 @@ class Narrator:
     def _user(self, _event: Event, data: Data) -> Iterator[Told]:
         source = data.get("source")
         source = source if isinstance(source, Mapping) else {}
-        if source.get("kind") != "user":
-            yield Told("context", f"context added by {context_label(source)}", content_text(data))
+        if source.get("kind") == "user":
+            return
+        label, text = f"context added by {context_label(source)}", content_text(data)
+        if is_recalled(source):
+            yield Told("context", label, text)
+        else:
+            yield Told("fold", f"[{label}] {one_line(text, _BEGINNING)}", text)
 
     def _call(self, event: Event, data: Data) -> Iterator[Told]:
         self._calls[str(data.get("callId"))] = event
@@ -210,8 +215,9 @@ def _aside(told: Told) -> str | None:
     if told.kind == "context":
         return f"[{told.text}]\n{told.body}"
     if told.kind == "fold":
-        thought = told.text.startswith(_THOUGHT)
-        return f"{_THOUGHT}{told.body}" if thought else f"tool {told.text}"
+        if told.text.startswith(_THOUGHT):
+            return f"{_THOUGHT}{told.body}"
+        return told.text if told.text.startswith("[") else f"tool {told.text}"
     return None
 
 

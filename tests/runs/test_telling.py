@@ -105,9 +105,17 @@ def test_added_context_is_labelled_and_never_anybody_s_words() -> None:
     found = told(
         user("user", "mine"),
         user("plugin", "theirs\nall", plugin="dshloop/memory", form="recall"),
+        user("plugin", "meant", plugin="p", form="semantic"),
+        user("runtime-context", "You are\nhere.", form="snapshot"),
     )
     assert found == [
-        Told("context", "context added by plugin dshloop/memory recall", "theirs\nall")
+        Told("context", "context added by plugin dshloop/memory recall", "theirs\nall"),
+        Told("context", "context added by plugin p semantic", "meant"),
+        Told(
+            "fold",
+            "[context added by runtime-context snapshot] You are here.",
+            "You are\nhere.",
+        ),
     ]
 
 
@@ -168,6 +176,7 @@ def test_asides_give_thoughts_whole_and_no_end() -> None:
         called("1"),
         result("1", "x"),
         user("plugin", "known", plugin="p", form="recall"),
+        user("runtime-context", "here"),
         ("turn/end", {"turn": 1, "reason": {"kind": "max-tokens"}}),
     )
     lines = [asides.of({"type": kind, "data": data, "seq": 0, "time": 0}) for kind, data in events]
@@ -177,6 +186,7 @@ def test_asides_give_thoughts_whole_and_no_end() -> None:
         None,
         'tool read {"path": "a"} → x',
         "[context added by plugin p recall]\nknown",
+        "[context added by runtime-context] here",
         None,
     ]
 

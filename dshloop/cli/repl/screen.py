@@ -107,8 +107,9 @@ class Screen:
         lines = told.body.split("\n")
         self.line(f"[{told.text}] {self._kept(told)}", "dim")
         self.line(_indented("\n".join(lines[:_SHOWN_LINES])), "dim")
-        if len(lines) > _SHOWN_LINES:
-            self.line(f"  … {len(lines) - _SHOWN_LINES} more lines", "dim")
+        more = len(lines) - _SHOWN_LINES
+        if more > 0:
+            self.line(f"  … {more} more line{'s' * (more != 1)}", "dim")
 
     # --- waiting -------------------------------------------------------------------------------
 

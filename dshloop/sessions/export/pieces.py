@@ -105,6 +105,13 @@ def context_label(source: Mapping[str, Any]) -> str:
     return " ".join(names) or "?"
 
 
+def is_recalled(source: object) -> bool:
+    """Whether memory put a message in, by the message's source."""
+    if not isinstance(source, Mapping) or source.get("kind") != "plugin":
+        return False
+    return source.get("form") in ("recall", "semantic")
+
+
 def _assistant(data: Mapping[str, Any], time: int) -> Iterator[Piece]:
     message = data.get("message")
     if not isinstance(message, Mapping):
