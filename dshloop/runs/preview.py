@@ -19,8 +19,6 @@ TURN_END = "session/turn-end"
 POINTS = (*BRIDGE_POINTS, TURN_END)
 """All that can be told from a log; Patchouli's other points show agents that live."""
 
-_AGENT = "AGENT_ID"
-
 
 def preview(
     log: Transcript,
@@ -55,13 +53,12 @@ def _row(rows: Sequence[HostRow], point: str | None) -> HostRow:
 
 def _bridged(log: Transcript, raw: Any, variables: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     from dshloop.plugins.agentmemory.calls import About
-    from dshloop.plugins.agentmemory.config import read_bridge_config
+    from dshloop.plugins.agentmemory.config import agent_of, read_bridge_config
     from dshloop.plugins.agentmemory.project import project_of
 
     config, header = read_bridge_config(raw), log.header
     id_, cwd = ("", "") if header is None else (header.id, header.cwd or "")
-    agent = variables.get(_AGENT, "").strip() or config.agent_id
-    about = About(id_, cwd, project_of(variables, cwd), agent)
+    about = About(id_, cwd, project_of(variables, cwd), agent_of(config, variables))
     for one in previewed(about, log.events, config):
         yield one.as_json()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dshloop.host.rows import ABSENT
 
+AGENT = "AGENT_ID"
 LOCAL = "local"
 STORES = ("daemon", LOCAL)
 
@@ -111,6 +112,11 @@ def read_bridge_config(raw: Any) -> BridgeConfig:
     if config.store not in STORES:
         raise ValueError(f"$.store expected {' or '.join(STORES)} but got {config.store}")
     return config
+
+
+def agent_of(config: BridgeConfig, variables: Mapping[str, str]) -> str:
+    """Give whose rows a row writes: $AGENT_ID goes before the config."""
+    return variables.get(AGENT, "").strip() or config.agent_id
 
 
 def _checked(key: str, value: Any, default: Any) -> Any:

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from dshloop.errors import BridgeUnreachableError, DshloopError
 from dshloop.host.mount import Mount
 from dshloop.llm.messages import user_message
 from dshloop.memory.outbox import Outbox, Policy
-from dshloop.plugins.agentmemory.config import LOCAL, BridgeConfig, read_bridge_config
+from dshloop.plugins.agentmemory.config import BridgeConfig, agent_of, read_bridge_config
 from dshloop.plugins.agentmemory.courier import Courier
 from dshloop.plugins.agentmemory.desk import CREATED, DISPOSED, HAPPENED, Post, Work
-from dshloop.plugins.agentmemory.secret import ROW, Secret, resolve
+from dshloop.plugins.agentmemory.patience import Patience
+from dshloop.plugins.agentmemory.secret import ROW, resolve
+from dshloop.plugins.agentmemory.where import PREFIX, Say, Where, find_home
 from dshloop.plugins.agentmemory.windows import source
 from dshloop.plugins.memory_place import SERVICE, MemoryPlace
 
 if TYPE_CHECKING:
-    from dshloop.http.peer import Peer
-    from dshloop.plugins.agentmemory.homes import Home
     from dshloop.sessions.session import Session
     from dshloop.transcripts.vocabulary import Event
 
-AGENT = "AGENT_ID"
-PREFIX = "[agentmemory]"
 LEFT = (
     "{} calls wait in the outbox and go with the next session, or now: dshloop memory outbox flush"
 )
@@ -36,7 +32,7 @@ POLICY = Policy()
 """How much an outbox keeps, and for how long: 20,000 entries of 256 MB, see docs/agentmemory.md."""
 
 Following = Callable[[], Awaitable[Any]]
-Say = Callable[[str], object]
+T = TypeVar("T")
 
 
 class Agentmemory:
@@ -55,90 +51,13 @@ class Agentmemory:
         place: MemoryPlace | None = host.service(SERVICE)
         variables = os.environ if place is None else place.variables
         secret = resolve(config.secret, variables)
-        agent = variables.get(AGENT, "").strip() or config.agent_id
+        agent = agent_of(config, variables)
         say = _told_in(asyncio.get_running_loop(), host.host.warn)
-        where = await _where(config, secret, variables, place, say)
+        where = await find_home(config, secret, variables, place, say)
         bridge = Bridge(host, config, where, agent, variables, say)
         host.undo(bridge.close)
         bridge.listen()
         say(_active(config, where.url))
-
-
-class Where:
-    """A home that answers: how it is opened, and where outbox entries for it go."""
-
-    def __init__(self, url: str, target: Mapping[str, Any], open_home: Callable[[], Home]) -> None:
-        self.url, self.target, self.open_home = url, target, open_home
-
-    @property
-    def outbox(self) -> str:
-        """The name of its outbox."""
-        return f"agentmemory:{self.url}"
-
-
-async def _where(
-    config: BridgeConfig,
-    secret: Secret,
-    variables: Mapping[str, str],
-    place: MemoryPlace | None,
-    say: Say,
-) -> Where:
-    """Choose the home, and see that it is there."""
-    from dshloop.plugins.agentmemory.homes import LocalHome, daemon_home
-
-    if config.store == LOCAL:
-        if place is None or place.open_store is None:
-            raise BridgeUnreachableError(f"{PREFIX} this host has no store of its own", hint="")
-        open_store = place.open_store
-        return Where(LOCAL, {"store": LOCAL}, lambda: LocalHome(open_store))
-    from dshloop.memory.agentmemory_client.address import peer_of
-
-    peer = peer_of(
-        config.base_url,
-        secret.value,
-        seconds=config.timeout,
-        allow_insecure_http=config.allow_insecure_http,
-    )
-    home = daemon_home(peer, variables, config.timeout)
-    try:
-        await require_alive(home, peer)
-    finally:
-        await home.close()
-    _warn_insecure(peer, say)
-    target: dict[str, Any] = {"url": peer.shown}
-    target |= {"secret": secret.target} if secret.target else {}
-    target |= {"allowInsecureHttp": True} if config.allow_insecure_http else {}
-    return Where(peer.shown, target, lambda: daemon_home(peer, variables, config.timeout))
-
-
-async def require_alive(home: Home, peer: Peer) -> None:
-    """See that a daemon is there and well. Raises BRIDGE_UNREACHABLE."""
-    from dshloop.memory.agentmemory_client.answers import whole
-    from dshloop.memory.agentmemory_client.calls import Call as Request
-
-    try:
-        value = await home.value(Request("GET", "/livez", whole))
-    except DshloopError as error:
-        raise BridgeUnreachableError(
-            f"{PREFIX} daemon unreachable at {peer.shown}: {error.message}"[:600], url=peer.shown
-        ) from None
-    if not isinstance(value, Mapping) or set(value) == {"raw"}:
-        said = "returned a malformed livez payload"
-    elif value.get("status") != "ok":
-        said = "did not report a healthy livez"
-    else:
-        return
-    raise BridgeUnreachableError(f"{PREFIX} daemon at {peer.shown} {said}", url=peer.shown)
-
-
-def _warn_insecure(peer: Peer, say: Say) -> None:
-    from urllib.parse import urlsplit
-
-    from dshloop.http.peer import is_loopback
-
-    parts = urlsplit(peer.url)
-    if peer.secrets and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        say(f"the secret goes unencrypted to {parts.hostname}: use an https address")
 
 
 class Bridge:
@@ -211,7 +130,7 @@ class Bridge:
     async def flush(self, session: Session) -> None:
         """Have a flush wait for the session's rows, as long as memory may hold up a turn."""
         session_id = session.header.id
-        await self._patience.wait(session_id, self._courier.flush(session_id))
+        await self._waited(session_id, self._courier.flush(session_id))
         self._patience.renew(session_id)
 
     async def pre_step(self, event: Mapping[str, Any], following: Following) -> Any:
@@ -221,40 +140,19 @@ class Bridge:
         if decision["kind"] != "enter" or (signal is not None and signal.aborted):
             return decision
         session, messages = event["agent"].session, list(decision.get("messages") or ())
-        ready = self._courier.ready(session, messages)
-        window = await self._patience.wait(session.header.id, ready)
+        window = await self._waited(session.header.id, self._courier.ready(session, messages))
         if window is None or (signal is not None and signal.aborted):
             return decision
         told = [user_message(text, source=source(form)) for form, text in window.take()]
         return {**decision, "messages": [*messages, *told]} if told else decision
 
-
-class Patience:
-    """How long memory may still hold up the turn of each session, in seconds."""
-
-    def __init__(self, limit: float) -> None:
-        self._limit = limit
-        self._left: dict[str, float] = {}
-
-    def renew(self, session_id: str) -> None:
-        """A turn begins."""
-        self._left[session_id] = self._limit
-
-    def forget(self, session_id: str) -> None:
-        """A session has ended."""
-        self._left.pop(session_id, None)
-
-    async def wait(self, session_id: str, work: Awaitable[Any]) -> Any:
-        """Wait for something as long as may be; None when it takes longer, and goes on beside."""
-        left = self._left.get(session_id, self._limit)
-        began = time.monotonic()
+    async def _waited(self, session_id: str, work: Awaitable[T]) -> T | None:
+        """Wait as long as may be; what fails in it is told, and never the turn's failure."""
         try:
-            async with asyncio.timeout(left):
-                return await work
-        except TimeoutError:
+            return await self._patience.wait(session_id, work)
+        except Exception as error:
+            self._say(f"memory failed session {session_id}: {error!r}")
             return None
-        finally:
-            self._left[session_id] = max(0.0, left - (time.monotonic() - began))
 
 
 def _folder(host: Mount) -> Path:

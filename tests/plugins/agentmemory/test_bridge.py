@@ -405,6 +405,25 @@ def test_a_daemon_that_hangs_holds_a_turn_up_no_longer_than_its_limit(
     run(body)
 
 
+def test_a_bridge_that_breaks_does_not_break_the_turn(
+    daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body() -> None:
+        async with Bridged(daemon.url, tmp_path) as bridged:
+            played = bridged.session()
+            monkeypatch.setattr("dshloop.plugins.agentmemory.desk.Desk.flush", broken)
+            monkeypatch.setattr("dshloop.plugins.agentmemory.desk.Desk.ready", broken)
+            assert await played.injected(message("x")) == []
+            await played.flush()
+            await asyncio.sleep(0)
+            assert "[agentmemory] memory failed session s1: KeyError('broken')" in bridged.said
+
+    async def broken(*_: Any) -> None:
+        raise KeyError("broken")
+
+    run(body)
+
+
 def test_a_call_of_a_tool_ends_with_its_turn(daemon: Daemon, tmp_path: Path) -> None:
     hangs = threading.Event()
 
