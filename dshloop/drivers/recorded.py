@@ -18,7 +18,8 @@ Following = Callable[[], Awaitable[Mapping[str, Any]]]
 class RecordedModel:
     """Gives the answers of the turn that runs, in their order, whatever it is asked.
 
-    ``turn`` tells the number of that turn, ``abort`` aborts it with a cause.
+    ``turn`` tells the number of that turn, ``abort`` aborts it with a cause. A request that isn't
+    the agent's own, by ``own``, is for a summary.
     """
 
     provider = "recorded"
@@ -28,9 +29,11 @@ class RecordedModel:
         recording: Recording,
         turn: Callable[[], int],
         abort: Callable[[Mapping[str, Any]], object],
+        own: Callable[[ModelRequest], bool],
     ) -> None:
         self._turns = {each.number: each for each in recording.turns}
-        self._turn, self._abort = turn, abort
+        self._turn, self._abort, self._own = turn, abort, own
+        self._summaries = iter(recording.summaries)
         self._given: dict[int, int] = {}
         self.providers = frozenset({recording.config.get("provider", self.provider)})
 
@@ -38,11 +41,10 @@ class RecordedModel:
         """Accept any model name."""
         return {"provider": provider, "id": model, "name": model}
 
-    async def stream(self, _request: ModelRequest) -> AsyncIterator[Chunk]:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         """Yield the next answer; where it was cut off, the turn is aborted as it was then."""
         number = self._turn()
-        turn = self._turns.get(number)
-        answer = None if turn is None else self._next(turn)
+        answer = self._next(number) if self._own(request) else next(self._summaries, None)
         if answer is None:
             said = f"the recording has no answer to this request of turn {number}"
             yield {"type": "finish", "reason": {"kind": "error", "failure": failure(said, MISSING)}}
@@ -53,9 +55,12 @@ class RecordedModel:
             self._abort(answer.aborted)
             await asyncio.Event().wait()  # until the abort cancels this
 
-    def _next(self, turn: RecordedTurn) -> Answer | None:
-        place = self._given.get(turn.number, 0)
-        self._given[turn.number] = place + 1
+    def _next(self, number: int) -> Answer | None:
+        turn = self._turns.get(number)
+        place = self._given.get(number, 0)
+        self._given[number] = place + 1
+        if turn is None:
+            return None
         if place < len(turn.answers):
             return turn.answers[place]
         return None if turn.cause is None else Answer((), turn.cause)

@@ -7,6 +7,7 @@ folder of its own that is gone afterwards.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers import DEFAULT, FAKE, choose
 from dshloop.drivers.engines import CARRIES
-from dshloop.errors import ReplayRefusedError, SessionUnreadableError
+from dshloop.errors import CompactionFailedError, ReplayRefusedError, SessionUnreadableError
 from dshloop.files import shown
+from dshloop.host.abort import AbortSignal
 from dshloop.loops.binding import read_binding, stored_binding
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation
@@ -168,6 +170,7 @@ class Replay:
                 self.source.recording,
                 lambda: self._turn_of(conversation),
                 lambda cause: conversation.cancel(cause),
+                lambda request: request.messages == conversation.agent.surface.messages(),
             )
             options = replace(options, prepare=lambda process: _play_model(process, player))
         conversation = await Conversation.open(places, options, self.clock)
@@ -180,6 +183,7 @@ class Replay:
             conversation.agent.listen(lambda event: self._steer(conversation, event))
             for turn in self.source.recording.turns:
                 await self._play_turn(conversation, turn)
+                await self._compact(conversation, turn)
             return conversation, list(conversation.agent.session.events)
         finally:
             conversation.cancel()
@@ -203,6 +207,12 @@ class Replay:
         conversation.agent.followup(first[-1])
         async for _event in conversation.events():
             pass
+
+    async def _compact(self, conversation: Conversation, turn: RecordedTurn) -> None:
+        """Have the history summarised where a person had; where that fails, the logs differ."""
+        for _ in range(turn.compacted if self.recorded else 0):
+            with contextlib.suppress(CompactionFailedError):
+                await conversation.compact(AbortSignal())
 
     def _steer(self, conversation: Conversation, event: Event) -> None:
         """Say what was said while a step ran, as soon as that step begins."""

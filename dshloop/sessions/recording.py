@@ -38,7 +38,7 @@ class RecordedTurn:
 
     ``entered`` has what entered a step in order: None for an input, else what memory recalled.
     ``cause`` is what aborted it; ``stopped_at`` the last call of one that was aborted behind its
-    last answer.
+    last answer; ``compacted`` says how often a person had the history summarised behind it.
     """
 
     number: int
@@ -48,14 +48,19 @@ class RecordedTurn:
     results: dict[str, ToolAnswer] = field(default_factory=dict)
     cause: Cause | None = None
     stopped_at: str | None = None
+    compacted: int = 0
 
 
 class Recording(NamedTuple):
-    """A session's turns, the config of its first request, and the names of all tools called."""
+    """A session's turns, the config of its first request, and the names of all tools called.
+
+    ``summaries`` are what models said when they were asked for one, in order.
+    """
 
     turns: Sequence[RecordedTurn]
     config: Mapping[str, Any]
     tools: Sequence[str]
+    summaries: Sequence[Answer] = ()
 
 
 def read_recording(events: Iterable[Event]) -> Recording:
@@ -63,7 +68,7 @@ def read_recording(events: Iterable[Event]) -> Recording:
     reader = _Reader()
     for event in events:
         reader.see(event)
-    return Recording(reader.turns, reader.config, sorted(reader.tools))
+    return Recording(reader.turns, reader.config, sorted(reader.tools), reader.summaries)
 
 
 class _Reader:
@@ -74,6 +79,7 @@ class _Reader:
         self._config: Mapping[str, Any] = {}
         self._route: Mapping[str, Any] = {}
         self.tools: set[str] = set()
+        self.summaries: list[Answer] = []
         self._inbox: dict[str, list[Message]] = {}
         self._taken: set[str] = set()  # ids of messages that came through the inbox
         self._step = 0
@@ -139,16 +145,28 @@ class _Reader:
             self._route = {name: data[name] for name in ("provider", "model") if name in data}
 
     def chunk(self, data: Mapping[str, Any]) -> None:
-        if isinstance(data.get("chunk"), dict):
-            self._chunks.append(data["chunk"])
+        chunk = data.get("chunk")
+        if not isinstance(chunk, dict):
+            return
+        if not self._asked:  # in the same step, without a word: the history was made shorter
+            self._ask()
+        self._chunks.append(chunk)
+        if chunk.get("type") == "finish":
+            self._finish(chunk)
+
+    def _finish(self, finish: Chunk) -> None:
+        reason = finish.get("reason")
+        cut = isinstance(reason, Mapping) and reason.get("kind") == "aborted"
+        chunks = self._chunks[:-1] if cut else self._chunks
+        self._answered(chunks, {"kind": "user"} if cut else None)
 
     def answer(self, data: Mapping[str, Any]) -> None:
-        if data.get("interrupted"):
-            self._answered(self._chunks or list(_made_chunks(data))[:-1], {"kind": "user"})
-            return
+        """Take a message whose stream had no end of its own."""
         made = list(_made_chunks(data))
-        whole = any(chunk.get("type") == "finish" for chunk in self._chunks)
-        self._answered(self._chunks if whole else made)
+        if data.get("interrupted"):
+            self._answered(self._chunks or made[:-1], {"kind": "user"})
+        else:
+            self._answered(made)
 
     def failed(self, data: Mapping[str, Any]) -> None:
         self._answered(_with_failure(self._chunks, data.get("failure")))
@@ -169,9 +187,14 @@ class _Reader:
     def summary(self, data: Mapping[str, Any]) -> None:
         """Take what a model said when it was asked for a summary."""
         raw = data.get("rawOutput")
-        if self.turns and isinstance(raw, list):
-            made = _made_chunks({"message": {"content": raw}, "usage": data.get("usage")})
-            self.turns[-1].answers.append(Answer(list(made)))
+        content = raw if isinstance(raw, list) else data.get("summary")
+        if isinstance(content, list):
+            made = _made_chunks({"message": {"content": content}, "usage": data.get("usage")})
+            self.summaries.append(Answer(list(made)))
+
+    def compaction(self, data: Mapping[str, Any]) -> None:
+        if self.turns and data.get("turn") is None:
+            self.turns[-1].compacted += 1
 
     def end_turn(self, data: Mapping[str, Any]) -> None:
         given = data.get("reason")
@@ -224,6 +247,7 @@ _HANDLERS = {
     "llm/retry": _Reader.failed,
     "tool/call": _Reader.call,
     "tool/result": _Reader.result,
+    "compaction/start": _Reader.compaction,
     "compaction/summary": _Reader.summary,
     "turn/end": _Reader.end_turn,
 }

@@ -11,6 +11,7 @@ import pytest
 
 from dshloop.drivers.script import parse_script
 from dshloop.errors import ReplayRefusedError
+from dshloop.host.abort import AbortSignal
 from dshloop.llm.messages import user_message
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation
@@ -231,3 +232,26 @@ def test_a_log_where_nobody_said_anything_is_refused(tmp_path: Path) -> None:
     events[2]["data"]["source"] = plugin
     with pytest.raises(ReplayRefusedError):
         read_recorded(write(tmp_path / "log.jsonl", events, HEADER))
+
+
+def test_a_summary_that_was_asked_for_is_made_again(places: Places) -> None:
+    script = parse_script("turns: [one, two, the summary, three]")
+    options = RunOptions(places.data.parent, "test", driver="fake", session_id="s", script=script)
+
+    async def run() -> None:
+        conversation = await Conversation.open(places, options, time.time)
+        for prompt in ("a", "b", "c"):
+            if prompt == "c":
+                await conversation.compact(AbortSignal())
+            conversation.say(prompt)
+            async for _event in conversation.events():
+                pass
+        await conversation.close()
+
+    with Running() as running:
+        running.run(run)
+    (entry,) = entries(places)
+    assert [event["type"] for event in read_recorded(entry.path).events].count(
+        "compaction/summary"
+    ) == 1
+    assert play(places, entry.path).differences == []

@@ -152,3 +152,26 @@ def test_no_events_break_it(found: list[tuple[str, Any]]) -> None:
     assert len(recording.turns) <= sum(kind == "turn/start" for kind, _ in found)
     assert differences(facts(events), facts(events)) == []
     assert all(each.kind == "new" for each in differences([], facts(events)))
+
+
+def test_a_request_that_was_made_again_without_a_word_has_two_answers() -> None:
+    long = {"message": "too long", "code": "CONTEXT_WINDOW_EXCEEDED"}
+    failed = {"type": "finish", "reason": {"kind": "error", "failure": long}}
+    stop = {"type": "finish", "reason": {"kind": "stop"}}
+    summary = {"summary": [{"type": "text", "text": "short"}]}
+    events = [
+        start(1), step(1), chunk(**failed), event("compaction/summary", 0, summary),
+        chunk(**stop), event("assistant/message", 0, {"message": {"content": []}}), end(),
+    ]  # fmt: skip
+    recording = read_recording(events)
+    assert [list(each.chunks) for each in recording.turns[0].answers] == [[failed], [stop]]
+    assert [each.chunks[-1]["type"] for each in recording.summaries] == ["finish"]
+
+
+def test_an_answer_that_says_it_was_aborted_is_cut_there() -> None:
+    cause = {"kind": "user"}
+    text = {"type": "text-delta", "index": 0, "text": "hi"}
+    finish = {"type": "finish", "reason": {"kind": "aborted", "failure": {}}}
+    events = [start(1), step(1), chunk(**text), chunk(**finish), end(kind="aborted", reason=cause)]
+    (only,) = read_recording(events).turns
+    assert [(list(each.chunks), each.aborted) for each in only.answers] == [([text], cause)]
