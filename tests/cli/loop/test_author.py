@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.running import dshloop, process
+from tests.running import dshloop, process, run_script
 
 FILES = [
     ".gitignore",
@@ -103,3 +104,23 @@ def test_several_loops_are_reported_one_after_the_other() -> None:
     assert ran.code == 1
     found = {one["loop"]: one["outcome"] for one in ran.json["loops"]}
     assert found == {"critic": "passed", "own_engine": "failed"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kind"), [("my.own-loop", []), ("class", ["--driver"])])
+def test_the_tests_of_a_new_package_pass_at_once(here: Path, name: str, kind: list[str]) -> None:
+    assert dshloop("loop", "new", name, *kind, "--into", "new", cwd=here).code == 0
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"]
+    ran = run_script([sys.executable, *words], cwd=here / "new")
+    assert ran.returncode == 0, ran.stdout
+    assert "passed" in ran.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [[], ["--driver"]])
+def test_a_new_package_is_clean_for_ruff(here: Path, kind: list[str]) -> None:
+    assert dshloop("loop", "new", "careful", *kind, cwd=here).code == 0
+    ruff = Path(sys.executable).parent / "ruff"
+    for words in (["check"], ["format", "--diff"]):
+        ran = run_script([str(ruff), *words, "--isolated", "--no-cache", "careful"], cwd=here)
+        assert ran.returncode == 0, ran.stdout
