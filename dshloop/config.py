@@ -36,8 +36,12 @@ SETTINGS: tuple[Setting, ...] = (
         "memory.store",
         str,
         "the memory store to use when --store names none",
-        ("embedded", "agentmemory", "patchouli"),
+        ("embedded", "postgres", "agentmemory", "patchouli"),
     ),
+    Setting("memory.postgres.dsn", str, "how to connect to PostgreSQL, without a password"),
+    Setting("memory.postgres.schema", str, "the schema that the store is in: dshloop"),
+    Setting("memory.postgres.password_variable", str, "the variable that holds the password"),
+    Setting("memory.postgres.timeout", int, "seconds that one statement may take (30)"),
     Setting("memory.agentmemory.url", str, "where agentmemory's daemon is: http://localhost:3111"),
     Setting("memory.agentmemory.secret_variable", str, "the variable that holds its secret"),
     Setting(
@@ -123,6 +127,20 @@ def plan_set(places: Places, key: str, value: str) -> Change:
 
     typed = _typed(find_setting(key), value, places.config_file)
     return _planned(read_config(places), lambda text: set_value(text, key.split("."), typed))
+
+
+def plan_settings(places: Places, values: Mapping[str, str]) -> Change:
+    """Plan config.yml with several keys set; as `plan_set`."""
+    from dshloop.splice import set_value
+
+    typed = {key: _typed(find_setting(key), one, places.config_file) for key, one in values.items()}
+
+    def edited(text: str) -> str:
+        for key, value in typed.items():
+            text = set_value(text, key.split("."), value)
+        return text
+
+    return _planned(read_config(places), edited)
 
 
 def plan_unset(places: Places, key: str) -> Change:

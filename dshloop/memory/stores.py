@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 PATCHOULI = "patchouli"
 AGENTMEMORY = "agentmemory"
-STORES = (EMBEDDED, AGENTMEMORY, PATCHOULI)
+POSTGRES = "postgres"
+STORES = (EMBEDDED, POSTGRES, AGENTMEMORY, PATCHOULI)
 PATCHOULI_HOME = "~/.patchouli"
 _NO_VARIABLES: Mapping[str, str] = {}
 DATABASE = "memory.db"
@@ -55,6 +56,7 @@ def open_store(
     ``patchouli`` and ``patchouli:PATH`` (a socket or a file) is Patchouli's storage, found by what
     ``setting`` gives of config.yml's keys. ``agentmemory`` and ``agentmemory:URL`` is the daemon of
     that name; ``variables`` (of the environment) may hold its address, and hold its secret.
+    ``postgres`` and ``postgres:DSN`` (a connection string without a password) is PostgreSQL.
     """
     other = _other(name, setting, place, variables, opening)
     if other is not None:
@@ -136,6 +138,10 @@ def _other(
         from dshloop.memory.agentmemory.opening import open_agentmemory
 
         return open_agentmemory(where, setting, variables, opening)
+    if kind == POSTGRES:
+        from dshloop.memory.postgres.opening import open_postgres
+
+        return open_postgres(where, setting, variables, opening)
     if kind != PATCHOULI:
         return None
     from dshloop.memory.patchouli.opening import open_patchouli

@@ -11,7 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import module_app
 from dshloop.cli.params import Command, invocation
-from dshloop.errors import StoreUnknownError
+from dshloop.errors import StoreUnknownError, UsageError
 from dshloop.result import Caution, Document, Result, Table
 
 app = module_app()
@@ -45,12 +45,28 @@ def stores(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 def use(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="The store.", autocompletion=complete.stores)],
+    dsn: Annotated[
+        str | None,
+        typer.Option(
+            "--dsn", metavar="DSN", help="How to connect to PostgreSQL, without a password."
+        ),
+    ] = None,
+    password_variable: Annotated[
+        str | None,
+        typer.Option(
+            "--password-variable", metavar="NAME", help="The variable that holds its password."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the change as a diff and write nothing.")
     ] = False,
 ) -> Result[dict[str, Any]]:
-    """Use a store from now on: sets memory.store in config.yml."""
-    from dshloop.config import plan_set, write_config
+    """Use a store from now on: sets memory.store in config.yml.
+
+    The password of PostgreSQL comes from the environment, a service file or ~/.pgpass; it is never
+    stored.
+    """
+    from dshloop.config import plan_settings, write_config
     from dshloop.journal import Plan
     from dshloop.memory.stores import STORES
 
@@ -59,7 +75,8 @@ def use(
         hint = f"Stores: {', '.join(STORES)}."
         raise StoreUnknownError(f'there is no memory store "{name}"', hint=hint, store=name)
     journal = run.journal_for(dry_run=dry_run)
-    change = plan_set(run.places, _SETTING, name)
+    settings = {_SETTING: name, **_connection(name, dsn, password_variable)}
+    change = plan_settings(run.places, settings)
     changed = change.before != change.after
     data = {"store": name, "file": str(change.path), "changed": changed}
     if dry_run:
@@ -75,9 +92,23 @@ def use(
     return Result(data, notices=[said], warnings=warnings)
 
 
+def _connection(name: str, dsn: str | None, password_variable: str | None) -> dict[str, str]:
+    """Give the settings of options that are PostgreSQL's alone. Raises STORE_PASSWORD."""
+    from dshloop.memory.postgres import opening
+    from dshloop.memory.stores import POSTGRES
+
+    given = {opening.DSN: dsn, opening.PASSWORD_VARIABLE: password_variable}
+    settings = {key: value for key, value in given.items() if value is not None}
+    if settings and name != POSTGRES:
+        raise UsageError(f"--dsn and --password-variable go with the store {POSTGRES}")
+    if dsn is not None:
+        opening.checked_dsn(dsn)
+    return settings
+
+
 def where_of(run: Invocation, name: str) -> str | None:
     """Give where a store is as far as that is known without looking."""
-    from dshloop.memory.stores import AGENTMEMORY, EMBEDDED, PATCHOULI
+    from dshloop.memory.stores import AGENTMEMORY, EMBEDDED, PATCHOULI, POSTGRES
 
     if name == EMBEDDED:
         return str(run.places.memory_db)
@@ -85,11 +116,20 @@ def where_of(run: Invocation, name: str) -> str | None:
         from dshloop.memory.agentmemory_client.address import configured_url
 
         return configured_url(run.config.get, run.env.variables)
+    if name == POSTGRES:
+        return _without_password(run.config.get("memory.postgres.dsn"))
     if name != PATCHOULI:
         return None
     from dshloop.memory.patchouli_socket.client import DEFAULT_ENDPOINT
 
     return run.config.get("memory.patchouli.socket") or DEFAULT_ENDPOINT
+
+
+def _without_password(dsn: str | None) -> str | None:
+    """Give a connection string for people; one that somebody wrote by hand may have a password."""
+    from dshloop.redact import redact_text
+
+    return None if dsn is None else redact_text(dsn)
 
 
 def _row(store: Mapping[str, Any]) -> tuple[str, ...]:

@@ -45,9 +45,9 @@ _ROWS_WITH = """
 """
 _WITH_ALL = """
     SELECT seq FROM (
-      SELECT seq FROM memory_index WHERE words @@ CAST(%s AS tsquery) OFFSET 0
+      SELECT seq FROM memory_index WHERE words @@ CAST(? AS tsquery) OFFSET 0
     ) AS found
-    ORDER BY seq DESC LIMIT %s
+    ORDER BY seq DESC LIMIT ?
 """
 # OFFSET 0: else the order would be taken from an index, and every entry looked at.
 _BLOCK = "SELECT setval('entry_numbers', nextval('entry_numbers') + %s)"
@@ -150,11 +150,11 @@ class Lent:
         written = [asked(form, "content") for form in forms]
         return [count for (count,) in self.native(_ROWS_WITH, (most, written))]
 
-    def with_all(self, groups: Sequence[Sequence[str]], most: int) -> list[int]:
+    def with_all(self, groups: Sequence[Sequence[str]], most: int) -> tuple[str, Sequence[Any]]:
         either = " | ".join(
             f"({' & '.join(asked(form, 'content') for form in forms)})" for forms in groups
         )
-        return [seq for (seq,) in self.native(_WITH_ALL, (either, most))]
+        return _WITH_ALL, (either, most)
 
 
 class Answered:

@@ -11,12 +11,17 @@ if TYPE_CHECKING:
     from dshloop.memory.postgres.connection import Server
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('dshloop migrations ' || %s, 0))"
-_THERE = "SELECT to_regclass(%s) IS NOT NULL"
+# Read as any table: what looks names up may remember from before the lock that there is none.
+_THERE = """
+    SELECT EXISTS (
+      SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'migrations'
+    )
+"""
 
 
 def version_of(server: Server, schema: str) -> int:
     """Give how many migrations a schema has had, 0 when there is none. Raises STORE_NEWER."""
-    [there] = server.execute(_THERE, (f"{_name(schema)}.migrations",)).fetchone() or (False,)
+    [there] = server.execute(_THERE, (schema,)).fetchone() or (False,)
     if not there:
         return 0
     counted = server.execute(f"SELECT count(*) FROM {_name(schema)}.migrations").fetchone()

@@ -255,13 +255,30 @@ _SECURITY = (
     "ALTER TABLE documents ENABLE ROW LEVEL SECURITY",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*_TABLES, *_INDEX, *_VECTORS, *_FUNCTIONS, *_SECURITY),)
-"""Each a sequence of statements, run in one transaction; ``{schema}`` is the schema's name."""
-
-GRANTS = (
-    "GRANT USAGE ON SCHEMA {schema} TO {role}",
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
-    "REVOKE INSERT, UPDATE, DELETE ON {schema}.access, {schema}.migrations FROM {role}",
-    "GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
+# What the owner calls: let a role have the entries of a project, of one agent or of all (*).
+_ALLOWING = (
+    """
+    CREATE FUNCTION allow(who name, which text, whose text DEFAULT '*') RETURNS void
+    LANGUAGE plpgsql AS $$
+    BEGIN
+      EXECUTE format('GRANT USAGE ON SCHEMA {schema} TO %I', who);
+      EXECUTE format(
+        'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO %I', who);
+      EXECUTE format(
+        'REVOKE INSERT, UPDATE, DELETE ON {schema}.access, {schema}.migrations FROM %I', who);
+      EXECUTE format('GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO %I', who);
+      INSERT INTO {schema}.access (role, project, agent) VALUES (who, which, whose)
+      ON CONFLICT DO NOTHING;
+    END $$
+    """,
+    """
+    CREATE FUNCTION disallow(who name, which text) RETURNS void LANGUAGE sql AS $$
+      DELETE FROM {schema}.access WHERE role = who AND project = which
+    $$
+    """,
 )
-"""What a role needs before ``access`` says which entries it sees."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (*_TABLES, *_INDEX, *_VECTORS, *_FUNCTIONS, *_SECURITY, *_ALLOWING),
+)
+"""Each a sequence of statements, run in one transaction; ``{schema}`` is the schema's name."""

@@ -56,14 +56,15 @@ class PostgresStore(RowStore):
         database = PostgresDatabase(place, readonly=readonly, patience=patience)
         meaning = Meaning(embedder, usual=semantic, tell=notice)
         super().__init__(database, meaning, clock, synonyms)
-        self._place = database
+        self.place = place
+        self._server = database
         self._statistics = Statistics()
 
     def stats(self) -> Stats:
-        with self._place.reading() as lent:
+        with self._server.reading() as lent:
             if lent is None:
-                return Stats(self.name, self._place.where, bytes=0)
-            return _stats(lent, self.name, self._place.where, self._clock())
+                return Stats(self.name, self._server.where, bytes=0)
+            return _stats(lent, self.name, self._server.where, self._clock())
 
     def _source(self, connection: Any, filters: Filters, now: float) -> Source:
         return PostgresSource(connection, filters, now, self._statistics)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dshloop.errors import (
     StoreBusyError,
@@ -79,8 +79,8 @@ class SqliteConnection(sqlite3.Connection):
     def rows_with(self, forms: Sequence[str], most: int) -> Iterator[int]:
         return (index.rows_with(self, form, most) for form in forms)
 
-    def with_all(self, groups: Sequence[Sequence[str]], most: int) -> list[int]:
-        return index.with_all(self, groups, most)
+    def with_all(self, groups: Sequence[Sequence[str]], most: int) -> tuple[str, Sequence[Any]]:
+        return "SELECT value FROM json_each(?)", [str(index.with_all(self, groups, most))]
 
 
 def open_for_writing(path: Path) -> SqliteConnection:

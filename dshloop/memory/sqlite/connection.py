@@ -63,8 +63,9 @@ class Connection(Protocol):
     def rows_with(self, forms: Sequence[str], most: int) -> Iterable[int]:
         """Count for each word the entries whose content has it, no further than ``most``."""
 
-    def with_all(self, groups: Sequence[Sequence[str]], most: int) -> list[int]:
-        """Give the rows whose content has all words of one of some groups, the newest first."""
+    def with_all(self, groups: Sequence[Sequence[str]], most: int) -> tuple[str, Sequence[Any]]:
+        """Give a sub-select of the newest rows whose content has all words of one of some groups,
+        and its values, so that all that is asked of them is asked at one moment."""
 
 
 class Database(Protocol):

@@ -33,7 +33,7 @@ _REMEMBERED_COUNTS = 50_000
 
 _CANDIDATES = f"""
     SELECT seq, {COLUMNS} FROM entries AS m
-    WHERE m.seq IN (SELECT value FROM json_each(?)) AND m.kind = 'memory' AND m.latest = 1
+    WHERE m.seq IN ({{some}}) AND m.kind = 'memory' AND m.latest = 1
       AND m.project = ? AND m.agent = ? AND {LIVE}
     ORDER BY m.seq DESC LIMIT ?
 """
@@ -164,10 +164,10 @@ def _candidates(connection: Connection, one: Newcomer, rarity: Rarity) -> list[R
     forms = rarity.rarest(connection, index.content_forms(one.indexed))
     most = min(len(forms), _RAREST * _GROUPS)
     groups = [forms[start : start + _RAREST] for start in range(0, most, _RAREST)]
-    seqs = connection.with_all(groups, _FROM_INDEX) if groups else []
-    if not seqs:
+    if not groups:
         return []
+    some, chosen = connection.with_all(groups, _FROM_INDEX)
     memory = one.memory
     owner = packed(memory.project), packed(memory.agent or "")
-    values = (str(seqs), *owner, memory.created_at, _COMPARED)
-    return [row(found) for found in connection.execute(_CANDIDATES, values)]
+    values = (*chosen, *owner, memory.created_at, _COMPARED)
+    return [row(found) for found in connection.execute(_CANDIDATES.format(some=some), values)]
