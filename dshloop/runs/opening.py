@@ -77,7 +77,13 @@ class Opening(NamedTuple):
         One that can't be read gives way to a new one, if forced.
         """
         if self.options.fork:
-            return self.sessions.fork(name, self.options.session_id)
+            copy, left_out = self.sessions.fork(name, self.options.session_id)
+            if left_out:
+                self.process.host.warn(
+                    f'session "{copy.header.parent_session}" has a turn that is not over: its '
+                    f"{left_out} events were left out"
+                )
+            return copy
         if self.options.read_only:
             log = self.sessions.view(name)
             self.process.host.warn(

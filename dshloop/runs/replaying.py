@@ -37,6 +37,7 @@ from dshloop.transcripts.vocabulary import V0, Event
 
 if TYPE_CHECKING:
     from dshloop.drivers.recorded import RecordedModel
+    from dshloop.transcripts.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Recorded:
     events: Sequence[Event]
     recording: Recording
     ours: bool
+    findings: Sequence[Finding] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +278,8 @@ def read_recorded(path: Path) -> Recorded:
         raise ReplayRefusedError(f"nobody said anything in {shown(path)}", file=shown(path))
     bound = read_binding(events)
     ours = bound is not None and bound.driver not in CARRIES
-    return Recorded(path, header.id, header.cwd, header.agent_preset, events, recording, ours)
+    about = (header.id, header.cwd, header.agent_preset)
+    return Recorded(path, *about, events, recording, ours, read.findings)
 
 
 def _events(read: Transcript) -> list[Event]:

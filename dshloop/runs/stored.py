@@ -144,10 +144,11 @@ class StoredSessions:
         self._opened[log.header.id] = log
         return log
 
-    def fork(self, name: str, session_id: str | None) -> SessionLog:
+    def fork(self, name: str, session_id: str | None) -> tuple[SessionLog, int]:
         """Begin a copy of a session, of ours or of dsh, whoever has it open; `resume` gives it.
 
-        Raises what finding it raises, FORK_POINT_NOT_FOUND, SESSION_UNREADABLE, SESSION_EXISTS.
+        Says how many events of a turn that hasn't ended are left out. Raises what finding it
+        raises, FORK_POINT_NOT_FOUND, SESSION_UNREADABLE, SESSION_EXISTS, SESSION_ID_INVALID.
         """
         from dshloop.sessions.fork import read_seed
 
@@ -166,7 +167,7 @@ class StoredSessions:
             seeded=True,
         )
         self._opened[new] = log
-        return log
+        return log, seed.left_out
 
     def view(self, name: str) -> MemoryLog:
         """Read a session, of ours or of dsh, to go on with it in memory only.

@@ -61,10 +61,14 @@ class _Cut:
 
 
 class Seed(NamedTuple):
-    """What a fork begins with: the other session's header and its events as v0 has them."""
+    """What a fork begins with: the other session's header and its events as v0 has them.
+
+    ``left_out`` counts the events behind them.
+    """
 
     header: Header
     events: list[Event]
+    left_out: int
 
 
 def read_seed(source: Path, at: str | None = None) -> Seed:
@@ -73,7 +77,7 @@ def read_seed(source: Path, at: str | None = None) -> Seed:
         header = _require_header(source, scan)
         cut = _find_cut(scan, at)
     with _seed(source, cut) as seed:
-        return Seed(header, list(seed))
+        return Seed(header, list(seed), cut.total - cut.events)
 
 
 def fork_log(

@@ -12,7 +12,7 @@ from dshloop.cli.docked import run_rows
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.models import asking
 from dshloop.cli.params import ProfileCommand, invocation, new_app
-from dshloop.cli.session.common import Session
+from dshloop.cli.session.common import Session, finding_warnings
 from dshloop.errors import ExitCode
 from dshloop.result import Result
 
@@ -79,7 +79,8 @@ def replay(
     notices = [*done.notices]
     if done.kept_id is not None:
         notices.append(f"kept as session {done.kept_id}")
-    return Result(done.as_json(), _text(done), notices=notices, exit_code=code)
+    warnings = finding_warnings(source.findings)
+    return Result(done.as_json(), _text(done), notices, warnings, exit_code=code)
 
 
 def _options(invoked: Invocation, driver: str | None, loop: str | None) -> RunOptions:

@@ -111,3 +111,13 @@ def test_what_memory_recalled_is_played(tmp_path: Path) -> None:
     assert dshloop("session", "replay", "s", "--recorded", "--assert").code == 0
     live = dshloop("session", "replay", "s", "--json")
     assert [each["type"] for each in live.json["differences"]] == ["user/message"]
+
+
+def test_what_is_whole_of_a_damaged_log_is_played() -> None:
+    dshloop(*FAKE, "--session-id", "s", "one")
+    log = Path(dshloop("session", "show", "s", "--json").json["path"])
+    log.write_bytes(log.read_bytes() + b'{"type": "turn/sta')
+    ran = dshloop("session", "replay", "s", "--recorded", "--assert")
+    assert ran.code == 0
+    assert "nothing differs" in ran.out
+    assert ran.err != ""

@@ -423,3 +423,15 @@ def test_a_session_that_is_open_elsewhere_offers_the_ways_on(isolated: Path) -> 
         assert "--resume s --read-only" in refused.error["hint"]
         assert dshloop("session", "run", "--resume", "s", "--read-only", "two").code == 0
         assert dshloop("session", "run", "--resume", "s", "--fork", "two").code == 0
+
+
+def test_a_fork_says_that_an_open_turn_is_left_out(tmp_path: Path) -> None:
+    dshloop(*FAKE, "--session-id", "s", "one")
+    ended = dshloop("session", "show", "s", "--json").json
+    open_turn = turn(2, len(ended["events"]), "lost")[:-1]
+    log = Path(ended["path"])
+    log.write_bytes(log.read_bytes() + b"".join(json.dumps(e).encode() + b"\n" for e in open_turn))
+    ran = dshloop("session", "run", "--resume", "s", "--fork", "two")
+    assert ran.code == 0
+    assert 'session "s" has a turn that is not over: its 4 events were left out' in ran.err
+    assert said(ran.err.splitlines()[-1].removeprefix("session ")) == ["one", "two"]
