@@ -19,7 +19,7 @@ def _nonsense(typed: Typed, prompt: str | None) -> Iterator[tuple[str, str]]:
     yield from _input(typed, prompt)
     if typed.read_only and typed.allow:
         yield "--allow", "--allow lets tools change something, and --read-only lets none"
-    if typed.timeout is not None and not typed.timeout > 0:
+    if typed.timeout is not None and not 0 < typed.timeout < float("inf"):
         yield "--timeout", f"--timeout is a number of seconds above 0, not {typed.timeout:g}"
 
 

@@ -376,6 +376,7 @@ def test_a_run_as_an_agent_of_the_profile(profile: str, tmp_path: Path) -> None:
         (["--read-only", "--allow", "edit"], "--allow"),
         (["--timeout", "0"], "--timeout"),
         (["--timeout", "nan"], "--timeout"),
+        (["--timeout", "inf"], "--timeout"),
         (["--input-format", "lines"], "--input-format"),
         (["--system", " "], "--system"),
         (["--driver", "fake", "--max-tokens", "5"], "--max-tokens"),
