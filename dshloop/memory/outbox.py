@@ -88,14 +88,15 @@ class Outbox(OutboxFile):
 
     def due(self, session: str | None = None, *, all: bool = False) -> list[Entry]:  # noqa: A002
         """Give the first entry of each session whose time has come; with ``all`` before it too."""
-        where = "state = ? AND (? IS NULL OR session = ?)"
+        named = () if session is None else (session,)
+        where = "state = ?" + " AND session = ?" * len(named)
         with self._reading() as connection:
             if connection is None:
                 return []
             rows = connection.execute(
                 f"SELECT * FROM entries WHERE id IN (SELECT min(id) FROM entries WHERE {where} "
                 "GROUP BY session) AND (? OR next_at <= ?) ORDER BY id",
-                (PENDING, session, session, all, self._clock()),
+                (PENDING, *named, all, self._clock()),
             ).fetchall()
         return [self._entry(row) for row in rows]
 

@@ -27,6 +27,8 @@ CREATE TABLE sessions (
   session TEXT PRIMARY KEY, mark INTEGER NOT NULL, owner TEXT, claimed_until REAL NOT NULL) STRICT;
 CREATE TABLE counts (name TEXT PRIMARY KEY, value REAL NOT NULL, text TEXT) STRICT;
 """
+_SIZES = "CREATE INDEX IF NOT EXISTS entries_by_size ON entries (state, bytes, created_at)"
+"""How much there is is told by it: the table itself has all bodies on the way."""
 
 
 class OutboxFile:
@@ -132,3 +134,4 @@ def _require_schema(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version = {_VERSION}")
         elif version != _VERSION:
             raise sqlite3.DatabaseError(f"it has schema {version}, of another dshloop")
+        connection.execute(_SIZES)
