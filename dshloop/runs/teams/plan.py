@@ -50,7 +50,7 @@ class TeamAsked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TeamPlan:
-    """The members in their order, their rows, and the scripts of some by session."""
+    """The members in their order, their rows, and the scripts of some by name."""
 
     members: tuple[Member, ...]
     rows: ProfileRows
@@ -82,9 +82,8 @@ def plan_team(places: Places, asked: TeamAsked, clock: Clock) -> TeamPlan:
         script = None if asked.base.script is not None else _script(asked.file, told.get("script"))
         options = _options(replace(asked.base, rows=rows), places, one.id, told, script, clock)
         members.append(Member(one.id, prompts[one.id], options))
-        session = options.session_id or options.resume
-        if script is not None and session is not None:
-            scripts[session] = script
+        if script is not None:
+            scripts[one.id] = script
     left = tuple(f"the file's {key} is for a dock row, and not used" for key in team.left_out)
     return TeamPlan(tuple(members), rows, scripts, left)
 

@@ -18,7 +18,7 @@ from dshloop.runs.process import Process, start_process
 from dshloop.runs.stored import StoredSessions
 from dshloop.runs.teams.member import Member, Worked
 from dshloop.runs.teams.plan import TeamPlan
-from dshloop.runs.teams.service import AgentTeams
+from dshloop.runs.teams.scripted import TeamScripts
 from dshloop.runs.teams.team import Team
 from dshloop.runs.teams.transcript import Told, Transcript
 from dshloop.sessions.session import Clock
@@ -88,7 +88,7 @@ def _give_up(running: Running, at_work: _AtWork) -> None:
         at_work.abandon()
         return
     try:
-        at_work.team.cancel()
+        running.run(at_work.stop, at_work.team.cancel)
         running.run(at_work.close, at_work.team.cancel)
     except (KeyboardInterrupt, Exception):
         at_work.abandon()
@@ -98,12 +98,14 @@ class _AtWork:
     """A process with a team at work in it."""
 
     def __init__(
-        self, process: Process, sessions: StoredSessions, transcript: Transcript, parallel: int
+        self, process: Process, sessions: StoredSessions, plan: TeamPlan, parallel: int
     ) -> None:
-        self._process, self._sessions = process, sessions
-        self._transcript = transcript
-        self.team = Team(process, sessions, parallel, self._began, transcript.tell)
-        self._task: asyncio.Task[list[Worked]] | None = None
+        self._process, self._sessions, self._plan = process, sessions, plan
+        self._labels = process.host.service(SERVICE).labels
+        self.scripts = TeamScripts(process.earlier)
+        self.transcript = Transcript(self._labels)
+        self.team = Team(process, sessions, parallel, self._began, self.transcript.tell)
+        self.task: asyncio.Task[list[Worked]] | None = None
         self.worked: Sequence[Worked] = ()
 
     @classmethod
@@ -135,39 +137,42 @@ class _AtWork:
         base: RunOptions,
         parallel: int,
     ) -> _AtWork:
-        teams: AgentTeams = process.host.service(SERVICE)
-        transcript = Transcript(teams.label)
-        for member in plan.members:
-            teams.labels[str(member.options.session_id or member.options.resume)] = member.name
-        _follow(process, plan, base)
-        process.host.hooks.on("agent/created", transcript.created)
-        found = cls(process, sessions, transcript, parallel)
-        found._task = asyncio.ensure_future(found.team.run(plan.members))
-        found._task.add_done_callback(lambda _task: transcript.ring())
+        found = cls(process, sessions, plan, parallel)
+        if base.script is not None:
+            process.follow(base.script)
+        else:
+            process.host.adapters[FAKE_PROVIDER] = found.scripts
+        process.host.hooks.on("agent/created", found.transcript.created)
+        found.task = asyncio.ensure_future(found.team.run(plan.members))
+        found.task.add_done_callback(lambda _task: found.transcript.ring())
         return found
 
     @property
     def done(self) -> bool:
         """Whether all members are done."""
-        return self._task is not None and self._task.done()
+        return self.task is not None and self.task.done()
 
     async def wait(self) -> None:
         """Wait for news, or for all to be done."""
-        await self._transcript.wait()
+        await self.transcript.wait()
 
     def take(self) -> list[Told]:
         """Give what is new."""
-        return self._transcript.take()
+        return self.transcript.take()
 
     async def settle(self) -> None:
         """Take what became of the members; raises what only a fault of ours raises."""
-        if self._task is not None:
-            self.worked = await self._task
+        if self.task is not None:
+            self.worked = await self.task
+
+    async def stop(self) -> None:
+        """Tell all members to stop."""
+        self.team.cancel()
 
     async def close(self) -> None:
-        """End what still runs, and the rows."""
-        if self._task is not None and not self._task.done():
-            await asyncio.wait({self._task})
+        """Wait for what still runs, and end the rows."""
+        if self.task is not None and not self.task.done():
+            await asyncio.wait({self.task})
         self._sessions.close()
         await self._process.stop()
 
@@ -184,16 +189,9 @@ class _AtWork:
         """What is to be told of the profile and of how its rows run."""
         return [*self._process.notices, *self._process.host.warnings]
 
-    def _began(self, _member: Member, agent: Agent) -> None:
-        self._transcript.watch(agent)
-
-
-def _follow(process: Process, plan: TeamPlan, base: RunOptions) -> None:
-    """Have the fake driver follow the scripts that there are."""
-    if base.script is not None:
-        process.follow(base.script)
-    elif plan.scripts:
-        from dshloop.runs.teams.scripted import TeamScripts
-
-        scripts = TeamScripts(plan.scripts, process.earlier)
-        process.host.adapters[FAKE_PROVIDER] = scripts
+    def _began(self, member: Member, agent: Agent) -> None:
+        self._labels[agent.id] = member.name
+        script = self._plan.scripts.get(member.name)
+        if script is not None:
+            self.scripts.follow(agent.id, script)
+        self.transcript.watch(agent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 
 from dshloop.drivers.fake import FAKE_PROVIDER, FAKE_REPLY
 from dshloop.drivers.script import Script
@@ -14,16 +14,19 @@ from dshloop.llm.ping import PingAdapter
 class TeamScripts:
     """Follows each session's own script; the others say what the fake driver always says.
 
-    ``scripts`` are by session id; ``earlier`` as for `ScriptedAdapter`.
+    ``earlier`` is as for `ScriptedAdapter`.
     """
 
     provider = FAKE_PROVIDER
 
-    def __init__(self, scripts: Mapping[str, Script], earlier: Callable[[str], int]) -> None:
-        self._own: dict[str | None, ModelAdapter] = {
-            session: ScriptedAdapter(script, earlier=earlier) for session, script in scripts.items()
-        }
+    def __init__(self, earlier: Callable[[str], int]) -> None:
+        self._earlier = earlier
+        self._own: dict[str | None, ModelAdapter] = {}
         self._usual: ModelAdapter = PingAdapter(FAKE_PROVIDER, FAKE_REPLY)
+
+    def follow(self, session_id: str, script: Script) -> None:
+        """Have a session follow a script from now on."""
+        self._own[session_id] = ScriptedAdapter(script, earlier=self._earlier)
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         """Yield the chunks of the session's next reply."""

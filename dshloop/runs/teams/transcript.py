@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dshloop.host.agent import Agent
@@ -37,27 +37,28 @@ Told = AgentOpened | AgentEvent | Worked
 
 
 class Transcript:
-    """Hears the agents that it is shown, and those of the whole host; `take` gives what is new.
+    """Hears the agents that it is shown, and those that they start; `take` gives what is new.
 
-    ``label`` tells what an agent is called.
+    ``labels`` are their names by session.
     """
 
-    def __init__(self, label: Callable[[Agent], str]) -> None:
-        self._label = label
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self._labels = labels
         self._known: set[str] = set()
         self._news: list[Told] = []
         self._bell = asyncio.Event()
 
     def created(self, event: Mapping[str, Any]) -> None:
-        """Hear of a new agent (agent/created)."""
-        self.watch(event["agent"])
+        """Hear of a new agent (agent/created); one without a name yet is shown later."""
+        if event["agent"].id in self._labels:
+            self.watch(event["agent"])
 
     def watch(self, agent: Agent) -> None:
         """Tell of an agent, of what its session has got in this life, and of what comes."""
         if agent.id in self._known:
             return
         self._known.add(agent.id)
-        name, session = self._label(agent), agent.session
+        name, session = self._labels[agent.id], agent.session
         bound, header = read_binding(session.events), session.header
         self.tell(
             AgentOpened(

@@ -331,3 +331,28 @@ def test_a_log_that_cant_be_written_is_its_own_agents_fault(
     found = ends(ran)
     assert found["a"]["failure"]["code"] == "WRITE_FAILED"
     assert found["bee"]["outcome"] == "completed"
+
+
+def test_a_reader_that_goes_away_ends_the_team(here: Path) -> None:
+    (here / "team.yml").write_text(json.dumps(TWO))
+    words = f"{sys.executable} -m dshloop agent team run team.yml | head -n 1"
+    ran = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {words}"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert len(ran.stdout.splitlines()) == 1
+    assert not [log for log in logs().values() if log.closers()]
+
+
+def test_a_session_may_be_named_by_the_beginning_of_its_id(run: Run) -> None:
+    first = {"agents": [{"id": "a", "driver": "fake-driver", "sessionId": "my-long-name"}]}
+    assert run(first, "--prompt", "x").code == 0
+    again = run({"agents": [{"id": "b", "resumeSessionId": "my-lo"}]}, "--prompt", "y", "--json")
+    assert again.code == 0
+    opened = next(line for line in again.lines if line["type"] == "agent")
+    assert (opened["agent"], opened["id"]) == ("b", "my-long-name")
