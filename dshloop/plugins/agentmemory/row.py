@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -169,7 +170,7 @@ def _told_in(loop: asyncio.AbstractEventLoop, warn: Say) -> Say:
 
     def say(text: str) -> None:
         line = text if text.startswith(PREFIX) else f"{PREFIX} {text}"
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop has ended, and whom it would have been told to
             loop.call_soon_threadsafe(warn, line)
 
     return say

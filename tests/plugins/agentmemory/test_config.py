@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dshloop.cli.row_schemas import ROW_SCHEMAS
 from dshloop.errors import BridgeSecretError
 from dshloop.host.rows import ABSENT
 from dshloop.plugins.agentmemory.config import KEYS, BridgeConfig, read_bridge_config
@@ -29,6 +30,13 @@ WHOLE = {
 def test_there_are_seventeen_keys_of_dsh_and_four_of_ours() -> None:
     assert len(KEYS) == 21
     assert KEYS[17:] == ("store", "readOnly", "isolateAgent", "allowInsecureHttp")
+
+
+def test_the_manual_and_profile_check_know_all_keys() -> None:
+    manual = (Path(__file__).parents[3] / "docs" / "agentmemory.md").read_text(encoding="utf-8")
+    for key in KEYS:
+        assert f"| `{key}` |" in manual
+    assert set(KEYS) == set(ROW_SCHEMAS["dsh-agentmemory"]["properties"])
 
 
 @pytest.mark.parametrize("raw", [ABSENT, None, {}, {"unknown": 1, "enabled": None}])
