@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import PointUnknownError
@@ -12,11 +13,13 @@ from dshloop.plugins.agentmemory.preview import previewed
 from dshloop.plugins.agentmemory.secret import ROW as BRIDGE
 
 if TYPE_CHECKING:
+    from dshloop.plugins.patchouli.points import Seen
     from dshloop.transcripts.dsh import Transcript
+    from dshloop.transcripts.vocabulary import Event
 
 PATCHOULI = "dsh-patchouli-agent-loop"
-TURN_END = "session/turn-end"
-POINTS = (*BRIDGE_POINTS, TURN_END)
+PRE_STEP, TURN_END = "agent/pre-step", "session/turn-end"
+POINTS = (*BRIDGE_POINTS, PRE_STEP, TURN_END)
 """All that can be told from a log; Patchouli's other points show agents that live."""
 
 
@@ -38,15 +41,14 @@ def preview(
             point=point,
         )
     row = _row(rows, point)
-    if row.name == PATCHOULI:
-        return list(_turn_ends(log))
-    found = _bridged(log, row.config, variables)
+    found = _observed(log) if row.name == PATCHOULI else _bridged(log, row.config, variables)
     return [one for one in found if point in (None, one["point"])]
 
 
 def _row(rows: Sequence[HostRow], point: str | None) -> HostRow:
     """Choose the row: one that runs and has the point."""
-    fitting = (PATCHOULI,) if point == TURN_END else (BRIDGE,) if point else (BRIDGE, PATCHOULI)
+    whole = (BRIDGE, PATCHOULI) if point is None else (BRIDGE,)
+    fitting = (PATCHOULI,) if point in (PRE_STEP, TURN_END) else whole
     running = (row for row in rows if row.off is None and row.name in fitting)
     return next(running, HostRow("", fitting[0]))
 
@@ -63,19 +65,42 @@ def _bridged(log: Transcript, raw: Any, variables: Mapping[str, str]) -> Iterato
         yield one.as_json()
 
 
-def _turn_ends(log: Transcript) -> Iterator[dict[str, Any]]:
-    """Yield what a Patchouli plugin gets for each turn that has ended; no agent lives any more."""
+def _observed(log: Transcript) -> Iterator[dict[str, Any]]:
+    """Yield what a Patchouli plugin is asked and told; no agent lives any more."""
     from dshloop.plugins.patchouli.observed import absent_agent
-    from dshloop.plugins.patchouli.points import BrokenTurnError, stored_turn, turn_end
+    from dshloop.plugins.patchouli.points import BrokenTurnError, Seen, stored_turn, turn_end
 
     header = {} if log.header is None else log.header.raw
-    agent = absent_agent(str(header.get("id", "")))
-    for event in log.events:
-        if event["type"] != "turn/end":
-            continue
-        try:
-            turn = stored_turn(log.events, event["data"]["turn"], event["seq"])
-        except BrokenTurnError:
-            continue  # it was forked away, or is damaged: nobody would be told of it
-        request = turn_end(agent, header, turn)
-        yield {"point": TURN_END, "seq": event["seq"], "operation": "update", "request": request}
+    seen = Seen(absent_agent(str(header.get("id", ""))), header)
+    for at, event in enumerate(log.events):
+        if event["type"] == "step/start":
+            yield _pre_step(seen, log.events, at)
+        elif event["type"] == "turn/end":
+            try:
+                turn = stored_turn(log.events, event["data"]["turn"], event["seq"])
+            except BrokenTurnError:
+                continue  # it was forked away, or is damaged: nobody would be told of it
+            yield _request(TURN_END, event, "update", turn_end(seen.agent, header, turn))
+
+
+def _pre_step(seen: Seen, events: Sequence[Event], at: int) -> dict[str, Any]:
+    """Make the question before a step: the messages it began with, without what was recalled."""
+    from dshloop.plugins.patchouli.points import request
+    from dshloop.plugins.patchouli.recall import PLUGIN
+
+    start, later = events[at], (events[n] for n in range(at + 1, len(events)))
+    place = {"turn": start["data"]["turn"], "step": start["data"]["step"]}
+    entered = takewhile(lambda event: event["type"] == "user/message", later)
+    messages = [
+        event["data"]
+        for event in entered
+        if (event["data"].get("source") or {}).get("plugin") != PLUGIN
+    ]
+    asked = request(PRE_STEP, seen, extra=place, **place, messages=messages)
+    return _request(PRE_STEP, start, "retrieve", asked)
+
+
+def _request(
+    point: str, event: Event, operation: str, request: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {"point": point, "seq": event["seq"], "operation": operation, "request": request}

@@ -52,7 +52,7 @@ def preview(
 
     With --profile by its row dsh-agentmemory or dsh-patchouli-agent-loop, else by dsh-agentmemory
     without any config. Points are types of events (tool/result), session/created, session/disposed
-    and, of Patchouli, session/turn-end. Secrets are taken out as they would be.
+    and, of Patchouli, agent/pre-step and session/turn-end. Secrets are taken out as they would be.
     """
     from dshloop.runs.preview import preview as previewed
     from dshloop.sessions.locate import locate

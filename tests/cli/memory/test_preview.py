@@ -77,10 +77,16 @@ def test_what_is_previewed_is_what_a_run_sends(work: Path, tmp_path: Path) -> No
     assert told == daemon.bodies("/observe")
 
 
-def test_patchouli_is_told_whole_turns(work: Path) -> None:
+def test_patchouli_is_asked_before_steps_and_told_whole_turns(work: Path) -> None:
     (one,) = preview(work, "--point", "session/turn-end")
     assert (one["operation"], one["request"]["meta"]["attributes"]["turn"]) == ("update", 1)
     assert one["request"]["data"]["events"][-1]["type"] == "turn/end"
+    (step,) = preview(work, "--point", "agent/pre-step")
+    assert step["operation"] == "retrieve"
+    assert step["request"]["meta"]["attributes"]["point"] == "agent/pre-step"
+    data = step["request"]["data"]
+    assert (data["turn"], data["step"], len(data["messages"])) == (1, 1, 1)
+    assert KEY in data["messages"][0]["content"][0]["text"]  # Patchouli's plugins get it whole
 
 
 def test_the_text_is_each_call_over_its_body(work: Path) -> None:
