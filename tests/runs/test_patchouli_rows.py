@@ -13,7 +13,7 @@ import pytest
 
 from dshloop.errors import OutboxTargetError
 from dshloop.host.rows import HostRow
-from dshloop.memory.outbox import Item
+from dshloop.memory.outbox import Item, Outbox
 from dshloop.memory.outbox_flush import flush, outboxes
 from dshloop.memory.store import Filters
 from dshloop.memory.stores import open_store
@@ -61,6 +61,12 @@ def stored(places: Places, **filters: Any) -> list[Any]:
         store.close()
 
 
+def outbox_of(places: Places, plugin: str = "dshloop") -> Outbox:
+    """Give the outbox of a memory plugin; the ingestor of images has one of its own."""
+    (found,) = [one for one in outboxes(places.outbox) if one.store == f"patchouli:{plugin}"]
+    return found
+
+
 def recalls(records: Sequence[Record]) -> list[str]:
     found = []
     for record in records:
@@ -89,8 +95,7 @@ def test_what_is_said_is_remembered_and_comes_back_in_another_session(
 
 def test_the_outbox_is_empty_when_all_has_arrived(places: Places, tmp_path: Path) -> None:
     go(places, tmp_path, "one", "two", driver="fake")
-    (outbox,) = outboxes(places.outbox)
-    assert outbox.store == "patchouli:dshloop"
+    outbox = outbox_of(places)
     assert outbox.list() == []
     assert outbox.state().last_success is not None
 
@@ -103,7 +108,7 @@ def test_a_turn_that_could_not_be_stored_is_stored_by_the_next_run(
     first = go(places, tmp_path, "remember the blue door", driver="fake")
     assert isinstance(first[-1], Ended)
     assert first[-1].outcome == "completed"
-    (outbox,) = outboxes(places.outbox)
+    outbox = outbox_of(places)
     (entry,) = outbox.list()
     assert (entry.attempts, entry.body["turn"]) == (1, 1)
     assert "blue door" not in str(entry)
@@ -113,7 +118,7 @@ def test_a_turn_that_could_not_be_stored_is_stored_by_the_next_run(
     go(places, tmp_path, "and the red one", driver="fake")
     prompts = [one.content for one in stored(places) if one.hook == "prompt_submit"]
     assert sorted(prompts) == ["and the red one", "remember the blue door"]
-    assert outboxes(places.outbox)[0].list() == []
+    assert outbox_of(places).list() == []
 
 
 def test_a_turn_that_comes_twice_is_stored_once(places: Places, tmp_path: Path) -> None:
@@ -129,11 +134,11 @@ def test_a_turn_that_comes_twice_is_stored_once(places: Places, tmp_path: Path) 
         "session": session.id, "log": str(session.path), "turn": 1, "start": start, "end": end,
         "agent": {"id": session.id, "options": {}},
     }  # fmt: skip
-    (outbox,) = outboxes(places.outbox)
+    outbox = outbox_of(places)
     outbox.put(session.id, [Item("session/turn-end", place)])
     outbox.close()
     go(places, tmp_path, "and another turn", driver="fake", resume=session.id)
-    assert outboxes(places.outbox)[0].list() == []
+    assert outbox_of(places).list() == []
     assert stored(places)[:2] == before
     assert len(stored(places)) == 4
 
@@ -141,7 +146,9 @@ def test_a_turn_that_comes_twice_is_stored_once(places: Places, tmp_path: Path) 
 def test_our_store_can_be_left_out(places: Places, tmp_path: Path) -> None:
     go(places, tmp_path, "hello", driver="fake", rows=bundle(**{"dsh-patchouli": {"store": False}}))
     assert not places.memory_db.exists()
-    assert outboxes(places.outbox) == []
+    (images,) = outboxes(places.outbox)
+    assert images.store == "patchouli:artifact-ingestor"
+    assert images.list() == []
 
 
 def test_indexers_are_off_and_read_sessions_and_files_when_switched_on(
@@ -172,7 +179,7 @@ def test_an_outbox_of_our_store_is_delivered_without_its_profile(
     places.memory_db.write_bytes(b"this is no database" * 500)
     go(places, tmp_path, "remember the blue door", driver="fake")
     places.memory_db.unlink()
-    (outbox,) = outboxes(places.outbox)
+    outbox = outbox_of(places)
     deliver = delivery_to_store(
         outbox.store, lambda: open_store(None, database=places.memory_db), {}
     )
@@ -216,9 +223,9 @@ def test_a_turn_that_was_being_delivered_when_the_process_was_killed_comes_later
     child.kill()
     child.communicate()
     assert stored(places) == []
-    (outbox,) = outboxes(places.outbox)
+    outbox = outbox_of(places)
     (entry,) = outbox.list()
     outbox.close()
     go(places, tmp_path, "and the red one", driver="fake")
     assert entry.session in {one.session for one in stored(places)}
-    assert outboxes(places.outbox)[0].list() == []
+    assert outbox_of(places).list() == []
