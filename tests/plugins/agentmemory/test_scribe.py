@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dshloop.plugins.agentmemory.calls import About, Call
@@ -176,6 +176,35 @@ def test_prompts_with_one_beginning_are_told_apart() -> None:
     assert first["tool_input"] == same + "1"
     assert second["prompt"] == second["content"] == same + "2"
     assert second["tool_input"][:COMPARED] != first["tool_input"][:COMPARED]
+
+
+TYPES = (
+    "user/message", "assistant/message", "tool/call", "tool/result", "turn/end", "approval/asked",
+    "compaction/summary", "todo/write",
+)  # fmt: skip
+NAMES = """
+content text type source kind message callId name arguments error isError reason summary id toolName
+toolCallId form plugin provider model
+"""
+KEYS = st.sampled_from(NAMES.split())
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from(TYPES), VALUES), max_size=4))
+def test_whatever_an_event_holds_it_is_written_as_whole_text(events: list[tuple[str, Any]]) -> None:
+    one = scribe()
+    for kind, data in events:
+        body = wrote(one, kind, data)
+        if body is not None:
+            json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+            told = body.get("data", {})
+            assert all(isinstance(value, str | bool) for value in told.values())
 
 
 # --- windows -------------------------------------------------------------------------------------
