@@ -157,6 +157,7 @@ def test_a_body_never_holds_half_a_character() -> None:
 INPUTS = ["", "a" * 499, "a" * 600, "é" * 700, "\U0001f600" * 400]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(INPUTS), st.sampled_from("xyz")), max_size=12))
 def test_what_differs_differs_where_the_daemon_looks(pairs: list[tuple[str, str]]) -> None:
     repeats, seen = Repeats(), dict[tuple[str, str], str]()
@@ -195,7 +196,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(TYPES), VALUES), max_size=4))
 def test_whatever_an_event_holds_it_is_written_as_whole_text(events: list[tuple[str, Any]]) -> None:
     one = scribe()
