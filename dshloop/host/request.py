@@ -71,7 +71,7 @@ async def _request(
 ) -> Answer:
     config = asked.config
     tools = [tool.as_json() for tool in agent.tools.offered]
-    _record_header(agent, asked, tools)
+    _record_header(agent, adapter, asked, tools)
     request = ModelRequest(
         provider=config["provider"],
         model=config["model"],
@@ -187,7 +187,9 @@ def _config(agent: Agent) -> dict[str, Any]:
     return config
 
 
-def _record_header(agent: Agent, asked: _Asked, tools: list[dict[str, Any]]) -> None:
+def _record_header(
+    agent: Agent, adapter: ModelAdapter, asked: _Asked, tools: list[dict[str, Any]]
+) -> None:
     """Record what the request is made with, as far as it isn't known from the last one."""
     given = asked.config
     config = {key: given[key] for key in _CONFIG if given.get(key) is not None}
@@ -201,8 +203,22 @@ def _record_header(agent: Agent, asked: _Asked, tools: list[dict[str, Any]]) -> 
     if reason is not None:
         agent.append("request/header", {"header": header, "reason": reason})
     context = {"provider": config["provider"], "model": config["model"]}
+    window = _window(adapter, config["provider"], config["model"])
+    context |= {} if window is None else {"contextWindow": window}
     if agent.latest.get("request/context") != context:
         agent.append("request/context", context)
+
+
+def _window(adapter: ModelAdapter, provider: str, model: str) -> int | None:
+    """Give the tokens that a model takes in, where its adapter knows; it may be another author's,
+    and not resolve models at all."""
+    resolve = getattr(adapter, "resolve_model", None)
+    try:
+        resolved = resolve(provider, model) if callable(resolve) else None
+    except Exception:
+        return None
+    window = resolved.get("contextWindow") if isinstance(resolved, Mapping) else None
+    return window if type(window) is int and window > 0 else None
 
 
 def _header_reason(agent: Agent, header: Mapping[str, Any]) -> str | None:

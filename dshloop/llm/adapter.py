@@ -57,9 +57,12 @@ class ProviderAdapter:
         self._key: Key | None = None
         self._client: AsyncClient | None = None
 
-    def resolve_model(self, provider: str, model: str) -> dict[str, str]:
-        """Accept any model name: only the server knows what it has."""
-        return {"provider": provider, "id": model, "name": model}
+    def resolve_model(self, provider: str, model: str) -> dict[str, str | int]:
+        """Accept any model name: only the server knows what it has. ``contextWindow`` is in tokens,
+        where it is known."""
+        window = self.settings.window_of(model)
+        known = {} if window is None else {"contextWindow": window}
+        return {"provider": provider, "id": model, "name": model, **known}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         """Answer one request."""

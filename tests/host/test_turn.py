@@ -101,6 +101,35 @@ def test_headers_are_recorded_when_they_change() -> None:
     assert len(data_of(agent, "request/context")) == 1
 
 
+@pytest.mark.parametrize(
+    ("resolved", "known"),
+    [
+        ({"contextWindow": 128_000}, {"contextWindow": 128_000}),
+        ({"contextWindow": "big"}, {}),
+        ([], {}),
+    ],
+)
+def test_the_window_of_a_model_is_recorded_where_its_adapter_knows_it(
+    resolved: Any, known: dict[str, Any]
+) -> None:
+    adapter = Scripted([*text("a"), finish()])
+    adapter.resolve_model = lambda *_: resolved  # type: ignore[attr-defined]
+    agent = agent_on(adapter)
+    talk(agent, "one", "two")
+    assert data_of(agent, "request/context") == [{"provider": "p", "model": "m", **known}]
+
+
+def test_an_adapter_that_can_not_resolve_models_is_asked_all_the_same() -> None:
+    def resolve(provider: str, model: str) -> Any:
+        raise LookupError(model)
+
+    adapter = Scripted([*text("a"), finish()])
+    adapter.resolve_model = resolve  # type: ignore[attr-defined]
+    agent = agent_on(adapter)
+    talk(agent, "one")
+    assert data_of(agent, "request/context") == [{"provider": "p", "model": "m"}]
+
+
 def test_a_resumed_session_counts_on_and_says_so() -> None:
     first = agent_on(Scripted([*text("a"), finish()]))
     talk(first, "one")
