@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from dshloop.drivers import DEFAULT, FAKE, choose
 from dshloop.drivers.engines import CARRIES
-from dshloop.errors import CompactionFailedError, ReplayRefusedError, SessionUnreadableError
+from dshloop.errors import CompactionFailedError, ReplayRefusedError
 from dshloop.files import shown
 from dshloop.host.abort import AbortSignal
-from dshloop.loops.binding import read_binding, stored_binding
+from dshloop.loops.binding import stored_binding
 from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation
 from dshloop.runs.interrupts import Running
@@ -27,31 +27,15 @@ from dshloop.runs.models import ModelAsked
 from dshloop.runs.options import RunOptions
 from dshloop.runs.process import Process
 from dshloop.runs.reading import without_recorders
+from dshloop.runs.recorded import Recorded
 from dshloop.sessions.differing import Difference, differences, facts
 from dshloop.sessions.naming import log_path
-from dshloop.sessions.recording import RecordedTurn, Recording, read_recording
+from dshloop.sessions.recording import RecordedTurn
 from dshloop.sessions.session import Clock
-from dshloop.sessions.to_v0 import v0_events
-from dshloop.transcripts.dsh import Transcript, read_transcript
-from dshloop.transcripts.vocabulary import V0, Event
+from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
     from dshloop.drivers.recorded import RecordedModel
-    from dshloop.transcripts.findings import Finding
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A log that was read to be played again; ``ours`` tells whether our own engine ran it."""
-
-    path: Path
-    id: str
-    cwd: str | None
-    preset: str | None
-    events: Sequence[Event]
-    recording: Recording
-    ours: bool
-    findings: Sequence[Finding] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,30 +245,6 @@ class Replay:
 
 RECORDED = "recorded"
 """What provider and model are called where the log doesn't name them."""
-
-
-def read_recorded(path: Path) -> Recorded:
-    """Read a log, v0 or v4, to play it again; what is whole of a damaged one.
-
-    Raises SESSION_UNREADABLE, REPLAY_REFUSED for one in which nobody said anything.
-    """
-    read = read_transcript(path)
-    header = read.header
-    if header is None:
-        raise SessionUnreadableError(f"can't replay {shown(path)}: it has no header")
-    events = _events(read)
-    recording = read_recording(events)
-    if not any(turn.inputs for turn in recording.turns):
-        raise ReplayRefusedError(f"nobody said anything in {shown(path)}", file=shown(path))
-    bound = read_binding(events)
-    ours = bound is not None and bound.driver not in CARRIES
-    about = (header.id, header.cwd, header.agent_preset)
-    return Recorded(path, *about, events, recording, ours, read.findings)
-
-
-def _events(read: Transcript) -> list[Event]:
-    events = [*read.events, *read.closers()]
-    return events if read.version == V0 else list(v0_events(events))
 
 
 def _play_model(process: Process, player: RecordedModel | None) -> None:

@@ -17,7 +17,8 @@ from dshloop.paths import Places
 from dshloop.runs.conversation import Conversation
 from dshloop.runs.interrupts import Running
 from dshloop.runs.options import RunOptions
-from dshloop.runs.replaying import Replay, Replayed, read_recorded
+from dshloop.runs.recorded import read_recorded
+from dshloop.runs.replaying import Replay, Replayed
 from dshloop.sessions.catalog import entries
 from dshloop.transcripts.vocabulary import Event
 from tests.transcripts.logs import HEADER, turn, write

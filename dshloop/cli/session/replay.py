@@ -66,7 +66,8 @@ def replay(
     itself is only read, of whatever kind it is; the replay works on an empty memory and leaves
     nothing. Without --recorded a model is asked, and tools that nobody has to allow are run.
     """
-    from dshloop.runs.replaying import Replay, read_recorded
+    from dshloop.runs.recorded import read_recorded
+    from dshloop.runs.replaying import Replay
     from dshloop.sessions.locate import locate
 
     invoked = invocation(ctx)
