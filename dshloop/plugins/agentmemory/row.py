@@ -119,7 +119,10 @@ class Bridge:
 
     def happened(self, session: Session, event: Event) -> None:
         """Take an event."""
-        if event["type"] == "turn/start":
+        kind = event["type"]
+        if kind == "assistant/chunk" and "seq" in event:
+            return  # the next event's seq counts it, and a stream of them would wake the thread
+        if kind == "turn/start":
             self._patience.renew(session.header.id)
         self._courier.hand(Work(HAPPENED, session, event))
 
