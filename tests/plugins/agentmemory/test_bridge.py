@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import subprocess
 import sys
@@ -15,10 +16,16 @@ from typing import Any
 
 import pytest
 
-from dshloop.errors import BridgeUnreachableError, InsecureHttpError, OutboxTargetError
+from dshloop.errors import (
+    BridgeUnreachableError,
+    InsecureHttpError,
+    OutboxTargetError,
+    StoreBusyError,
+)
 from dshloop.host.abort import AbortSignal
 from dshloop.host.mount import Mount
 from dshloop.host.rows import HostRow
+from dshloop.memory.entries import Observation
 from dshloop.memory.outbox import GIVEN_UP, Outbox
 from dshloop.memory.outbox_flush import flush, outboxes
 from dshloop.memory.sqlite.store import SqliteStore
@@ -348,6 +355,36 @@ def hanging(until: threading.Event) -> Answerer:
     return answer
 
 
+def test_twenty_sessions_at_once_keep_their_order(daemon: Daemon, tmp_path: Path) -> None:
+    fails = itertools.cycle([None, None, (500, {"error": "now and then"}), None])
+    daemon.answer = lambda asked: next(fails) if asked.path == "/observe" else None
+    taken: dict[str, list[str]] = {}
+
+    def note(asked: Asked, status: int) -> None:
+        if asked.path == "/observe" and status == 201:
+            taken.setdefault(asked.body["sessionId"], []).append(asked.body["data"]["prompt"])
+
+    daemon.after = note
+
+    async def talk(played: Played) -> None:
+        for number in range(8):
+            played.prompt(f"number {number}")
+            await asyncio.sleep(0)
+            if number % 3 == 2:
+                await played.flush()
+
+    async def body() -> None:
+        async with Bridged(daemon.url, tmp_path) as bridged:
+            sessions = [bridged.session(f"s{number}") for number in range(20)]
+            await asyncio.gather(*map(talk, sessions))
+            while waiting(tmp_path):
+                await asyncio.gather(*(one.flush() for one in sessions))
+
+    run(body)
+    assert len(taken) == 20
+    assert all(one == [f"number {number}" for number in range(8)] for one in taken.values())
+
+
 def test_an_event_like_no_other_holds_nothing_up(daemon: Daemon, tmp_path: Path) -> None:
     async def body() -> None:
         async with Bridged(daemon.url, tmp_path) as bridged:
@@ -598,6 +635,34 @@ def test_our_own_store_takes_the_place_of_a_daemon(tmp_path: Path) -> None:
         assert store.count(Filters(session="s1", kinds=("observation",))) == 41
     finally:
         store.close()
+
+
+def test_a_store_of_ours_that_is_busy_gets_it_later(tmp_path: Path) -> None:
+    def busy() -> SqliteStore:
+        raise StoreBusyError("another program has the database")
+
+    async def body() -> None:
+        on: dict[str, Any] = {"store": "local", "open_store": busy}
+        async with Bridged("http://127.0.0.1:9", tmp_path, **on) as bridged:
+            played = bridged.session("s1")
+            played.prompt("The quay is long.")
+            await played.flush()
+            told = await bridged.tool("memory_recall", played, query="quay")
+            assert told == {"ok": False, "error": "another program has the database"}
+
+    run(body)
+    (outbox,) = outboxes(tmp_path / "outbox")
+    assert (outbox.store, outbox.state().pending) == ("agentmemory:local", 2)
+    place = MemoryPlace(
+        tmp_path, tmp_path / "outbox", lambda: SqliteStore(tmp_path / "memory.db"), {}
+    )
+    with delivering(outbox.store, Surroundings(place)) as deliver:
+        assert flush(outbox, deliver).delivered == 2
+    store = SqliteStore(tmp_path / "memory.db")
+    (kept,) = store.list(Filters(session="s1"))
+    store.close()
+    assert isinstance(kept, Observation)
+    assert (kept.content, kept.agent) == ("The quay is long.", "dsh")
 
 
 def test_without_a_place_of_its_own_the_outbox_goes_with_the_row(daemon: Daemon) -> None:
