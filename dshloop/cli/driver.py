@@ -40,7 +40,7 @@ def list_drivers(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     run = invocation(ctx)
     with docked(run) as (docking, notices):
         data = [
-            {**_as_json(docking, entry), **_engine(run, docking, entry)}
+            {**_as_json(docking, entry), **_model(run, entry), **_engine(run, docking, entry)}
             for entry in docking.drivers.values()
         ]
     rows = [
@@ -79,7 +79,8 @@ def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
         *(f"session {key}" for key, route in config.session_loops.items() if route.driver == name),
     ]
     data = {**_as_json(docking, entry), "loops": loops, "routes": routes}
-    data["model"] = model = answering_model(run) if name == "default" else None
+    asks = _model(run, entry)
+    data["model"] = model = asks.get("model")
     carries = carries_of(entry.value)
     data["carries"] = carries.as_json()
     data |= (engine := _engine(run, docking, entry, ask=True))
@@ -90,7 +91,7 @@ def show(ctx: typer.Context, name: Name) -> Result[dict[str, Any]]:
         "default": data["default"],
         "loops": ", ".join(loops),
         "routes": ", ".join(routes),
-        "model": model or (_NO_MODEL if name == "default" else None),
+        "model": model or (_NO_MODEL if asks else None),
         "runs": _program(engine),
         "carries": carries.as_text(),
         "lacks": listed(carries.lacking) if carries.lacking else None,
@@ -262,6 +263,14 @@ def _engine(
     return {"program": found.program, "version": found.version, "engine_fault": fault}
 
 
+def _model(run: Invocation, entry: Entry[Driver]) -> dict[str, str | None]:
+    """Say which model the standard engine asks; nothing of other drivers."""
+    from dshloop.drivers import DEFAULT
+
+    asks = entry.id == DEFAULT and entry.offer.source == "built-in"
+    return {"model": answering_model(run)} if asks else {}
+
+
 def _fault(engine: dict[str, Any]) -> dict[str, Any] | None:
     found: dict[str, Any] | None = engine.get("engine_fault")
     return found
@@ -269,7 +278,9 @@ def _fault(engine: dict[str, Any]) -> dict[str, Any] | None:
 
 def _state(one: dict[str, Any]) -> str:
     fault = one["fault"] or _fault(one)
-    return str(fault["code"]) if fault else "ready"
+    if fault:
+        return str(fault["code"])
+    return "no model" if one.get("model", "") is None else "ready"
 
 
 def _program(engine: dict[str, Any]) -> str | None:
