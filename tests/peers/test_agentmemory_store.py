@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.errors import AgentmemoryRestartingError, AgentmemoryTooLargeError, PeerDeniedError
+from dshloop.http import connect
 from dshloop.memory.agentmemory.store import AgentmemoryStore
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.entries import Memory, NewMemory, NewSession, Observation
@@ -229,16 +230,11 @@ def test_what_would_take_it_down_is_not_sent(store: AgentmemoryStore) -> None:
 
 def test_a_restart_is_waited_out_and_what_was_cut_off_is_told(store: AgentmemoryStore) -> None:
     """Another client takes the daemon down while this one asks."""
-    big = b'{"content":"' + b"x" * 17_000_000 + b'"}'
 
     def take_down() -> None:
-        from urllib.error import HTTPError
-        from urllib.request import Request, urlopen
-
-        about = {"Content-Type": "application/json"}
-        with pytest.raises(HTTPError) as raised:
-            urlopen(Request(f"{store.daemon.where}/agentmemory/remember", big, about), timeout=30)
-        raised.value.close()
+        with connect(store.daemon.client.peer, {}) as client:
+            body = {"content": "x" * 17_000_000}
+            client.request("POST", "/agentmemory/remember", json=body, accept=(500,))
 
     store.remember(NewMemory("deploy on Fridays", "p"))
     other = threading.Thread(target=take_down)

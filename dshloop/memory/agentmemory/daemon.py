@@ -26,6 +26,7 @@ EVERY_AGENT = "*"
 _PAGE = 500
 _NEWEST = 50  # rows of the first page from the end; each further one is twice as long
 _SHRINK = 8
+_STOPPED = 500  # the status of a call at which the daemon fell over
 
 
 class Daemon:
@@ -101,14 +102,8 @@ class Daemon:
     def _memory_page(self, offset: int, size: int, *, old: bool, scope: str | None) -> Page | None:
         """Give a page; None when it is above 16 MiB, which takes the daemon down for a second
         (agentmemory 13, D10)."""
-        try:
-            return self.ask(calls.memories(limit=size, offset=offset, latest=not old, agent=scope))
-        except AgentmemoryRestartingError as error:
-            if error.details.get("status") != 500:
-                raise
-            if size > 1:
-                return None
-            raise _too_large(self.where, error) from None
+        call = calls.memories(limit=size, offset=offset, latest=not old, agent=scope)
+        return self._whole(call) if size == 1 else self._unless_it_falls(call)
 
     # --- sessions and observations -------------------------------------------------------------
 
@@ -146,21 +141,26 @@ class Daemon:
                 return
 
     def _whole(self, call: Call[Page]) -> Page:
+        """Ask for what can't be asked for in part; once more when the daemon falls over, since it
+        may have been another one's call. Raises AGENTMEMORY_TOO_LARGE."""
+        page = self._unless_it_falls(call) or self._unless_it_falls(call)
+        if page is None:
+            raise AgentmemoryTooLargeError(
+                f"agentmemory at {self.where} fell over at {call.name}: the answer is above its "
+                "16 MiB, and can't be had in smaller pages",
+                url=self.where,
+                call=call.name,
+            )
+        return page
+
+    def _unless_it_falls(self, call: Call[Page]) -> Page | None:
+        """Ask; None when the daemon stopped at it."""
         try:
             return self.ask(call)
         except AgentmemoryRestartingError as error:
-            if error.details.get("status") != 500:
+            if error.details.get("status") != _STOPPED:
                 raise
-            raise _too_large(self.where, error) from None
-
-
-def _too_large(where: str, error: AgentmemoryRestartingError) -> AgentmemoryTooLargeError:
-    call = error.details.get("call")
-    return AgentmemoryTooLargeError(
-        f"agentmemory at {where} fell over at {call}: the answer is above its 16 MiB, and can't be "
-        "had in smaller pages",
-        **error.details,
-    )
+            return None
 
 
 def _is_plain(id_: str) -> bool:
