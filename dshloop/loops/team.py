@@ -36,14 +36,16 @@ def read_team(path: Path, more: Sequence[str] = ()) -> Team:
     """
     page = Page.read(require_text(path).value, shown(path), InvalidConfigError)
     value, where = page.document.value, ""
-    if is_object(value) and set(value) == {DOCK_ID}:
+    outer: dict[str, str] = {}
+    if is_object(value) and set(value) - set(more) == {DOCK_ID}:
+        outer = _said(page, value, "", more)
         value, where = value[DOCK_ID], DOCK_ID
     if is_object(value):
         left_out = tuple(key for key in value if key != "agents" and key not in more)
         agents = page.fields(value, None, where).items("agents")
         if agents is None:
             page.refuse(f"{where or 'the file'} has no agents", value)
-        said = _said(page, value, where, more)
+        said = {**outer, **_said(page, value, where, more)}
     elif isinstance(value, list):
         left_out, agents, said = (), value, {}
     else:

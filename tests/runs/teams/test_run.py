@@ -356,3 +356,18 @@ def test_a_session_may_be_named_by_the_beginning_of_its_id(run: Run) -> None:
     assert again.code == 0
     opened = next(line for line in again.lines if line["type"] == "agent")
     assert (opened["agent"], opened["id"]) == ("b", "my-long-name")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prompt: go\nagents: [{id: a}]",
+        "prompt: go\nagent-loop-dock: {agents: [{id: a}]}",
+        "agent-loop-dock: {prompt: go, defaultLoop: own, agents: [{id: a}]}",
+        "- {id: a, prompt: go}",
+    ],
+)
+def test_a_file_may_have_every_shape_of_a_dock_row(run: Run, text: str) -> None:
+    ran = run(text, "--driver", "fake")
+    assert (ran.code, ran.out.startswith("a | > go\n")) == (0, True)
+    assert ("defaultLoop is for a dock row, and not used" in ran.err) == ("defaultLoop" in text)
