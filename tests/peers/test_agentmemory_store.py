@@ -19,6 +19,7 @@ from dshloop.memory.interchange.carrying import migrate
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.store import MERGE, OVERWRITE, SKIP, Filters
+from tests.cli.memory.steps import memory
 from tests.conformance.test_agentmemory import SECRET
 from tests.memory.agentmemory.daemons import store_at
 from tests.memory.contract import (  # noqa: F401 - each is a test here
@@ -94,8 +95,8 @@ def empty(store: AgentmemoryStore) -> None:
     """Take all away that another test has left."""
     for session in store.sessions(limit=None):
         store.forget_session(session.id)
-    for memory in list(store.daemon.memories()):
-        store.daemon.ask(calls.forget(memory=memory.id))
+    for one in list(store.daemon.memories()):
+        store.daemon.ask(calls.forget(memory=one.id))
     assert store.count(Filters(old=True)) == 0
 
 
@@ -120,6 +121,21 @@ def test_the_secret_is_wanted_and_named(
     with pytest.raises(PeerDeniedError, match="refused our secret"):
         stores[1].count()
     assert stores[2].remember(NewMemory("deploy on Fridays", "p")).memory.project == "p"
+
+
+def test_its_status_is_told(agentmemory: Workers) -> None:
+    open_, secret = agentmemory("open").url, agentmemory("secret").url
+    told = memory("status", "--store", f"agentmemory:{open_}", "--check", "--json")
+    assert (told.code, told.json["version"], told.json["secret"]) == (0, "0.9.29", "none needed")
+    assert [check["passed"] for check in told.json["checks"]] == [True] * 7
+    for variables, code, said in (
+        ({}, 5, "refused"),
+        ({"AGENTMEMORY_SECRET": "wrong"}, 5, "refused"),
+        ({"AGENTMEMORY_SECRET": SECRET}, 0, "accepted"),
+    ):
+        told = memory("status", "--store", f"agentmemory:{secret}", "--json", variables=variables)
+        assert (told.code, told.json["secret"]) == (code, said)
+        assert SECRET not in told.out + told.err
 
 
 def test_an_isolated_daemon_shows_another_agent_when_it_is_named(

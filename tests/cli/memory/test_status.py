@@ -15,6 +15,7 @@ from tests.cli.memory.steps import memory
 from tests.http.server import Said, serving
 from tests.memory.agentmemory.daemons import Daemons
 from tests.running import dshloop
+from tests.stand_ins.patchouli import SCOPE, create, daemon, knowledge
 
 HEALTH = {"status": "healthy", "service": "agentmemory", "version": "0.9.29", "health": None}
 SECRET = "a-secret-of-the-daemon"
@@ -109,6 +110,23 @@ def test_what_waits_for_a_daemon_is_its_own(url: str) -> None:
     assert "2 entries wait for other stores: agentmemory:http://elsewhere:3111" in ran.err
     for one in (ours, other, hooks):
         one.close()
+
+
+def test_patchouli_is_told_by_socket_and_file(tmp_path: Path) -> None:
+    with daemon(tmp_path) as peer:
+        with peer.client() as client:
+            create(client, knowledge("We deploy on Fridays"), "know-1")
+        dshloop("config", "set", "memory.patchouli.workspace", SCOPE["workspace_id"])
+        answers = [
+            memory("status", "--store", f"patchouli:{place}", "--json")
+            for place in (peer.socket, peer.database)
+        ]
+    for ran in answers:
+        assert (ran.code, ran.json["reachable"], ran.json["counts"]["memories"]) == (0, True, 1)
+    assert answers[0].json["version"]
+    assert answers[1].json["version"] == "schema 12"
+    away = memory("status", "--store", f"patchouli:{tmp_path / 'gone.sock'}", "--json")
+    assert (away.code, away.json["mend"]) == (5, "patchouli-db serve")
 
 
 def test_several_stores_are_a_list(url: str) -> None:
