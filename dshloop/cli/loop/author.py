@@ -62,7 +62,7 @@ def try_loop(
         str,
         typer.Argument(
             metavar="MODULE|PACKAGE|FOLDER",
-            help="MODULE:OBJECT, a module, an installed package, or a project's folder.",
+            help="MODULE:OBJECT, a module, an installed package, a project's folder, a loops.yml.",
         ),
     ],
     check: Annotated[

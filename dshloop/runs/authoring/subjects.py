@@ -12,10 +12,12 @@ from typing import Any, Final, Literal
 
 from dshloop.errors import LoopTargetError
 from dshloop.files import require_text, shown
+from dshloop.loops.harness import PresetMounts
 from dshloop.loops.importing import import_object, load_object, make_driver, make_loop
 from dshloop.loops.names import is_name, is_object, listed
-from dshloop.loops.registry import Driver, Loop
+from dshloop.loops.registry import Loop
 from dshloop.loops.strategy import is_target
+from dshloop.loops.strategy_setup import strategy_as_loop
 from dshloop.loops.wrapping import driver_loop
 
 Group = Literal["dshloop.loops", "dshloop.drivers"]
@@ -27,14 +29,18 @@ KINDS = ("strategy", "driver")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A loop by its id; ``make`` gives it as a new process would, and raises what that raises.
+    """A loop by its id; `make` gives it as a new process would.
 
     A driver is tried as the loop that does nothing but run on it.
     """
 
     id: str
     target: str
-    make: Callable[[], Loop]
+    load: Callable[[PresetMounts | None], Loop]
+
+    def make(self, presets: PresetMounts | None = None) -> Loop:
+        """Load the loop for a process with these presets; raises what its code raises."""
+        return self.load(presets)
 
 
 def subject_of(found: Any, loop_id: str | None = None, called: str | None = None) -> Subject:
@@ -45,17 +51,20 @@ def subject_of(found: Any, loop_id: str | None = None, called: str | None = None
     called = called or getattr(found, "__name__", None) or type(found).__name__
     name = loop_id or _own_id(found, called)
     target = f"{getattr(found, '__module__', '')}:{called}".removeprefix(":")
-    return Subject(name, target, lambda: make_loop(name, target, found))
+    return Subject(name, target, lambda _presets: make_loop(name, target, found))
 
 
 @contextmanager
 def subjects(target: str, cwd: Path) -> Iterator[Sequence[Subject]]:
-    """Give the loops of MODULE:OBJECT, a module, an installed package, or a folder.
+    """Give the loops of MODULE:OBJECT, a module, an installed package, a folder, or a loops.yml.
 
     A folder's modules can be imported as long as the block lasts. Raises LOOP_TARGET_NOT_FOUND
     where no loop is, and LOOP_IMPORT_FAILED for a module that can't be imported.
     """
     folder = cwd / Path(target).expanduser()
+    if target.endswith((".yml", ".yaml")):
+        yield _of_file(folder)
+        return
     is_path = target.startswith((".", "~")) or any(mark in target for mark in "/\\")
     if is_path:
         with _importable(folder):
@@ -121,6 +130,29 @@ def _inner(value: Any, *keys: str) -> dict[str, Any]:
     return dict(value) if is_object(value) else {}
 
 
+# --- a file of strategies --------------------------------------------------------------------
+
+
+def _of_file(path: Path) -> list[Subject]:
+    """Give the loops of a loops.yml; raises UNREADABLE_FILE and LOOPS_FILE_INVALID."""
+    from dshloop.loops.loops_file import Registered, parse_loops
+
+    def subject(one: Registered) -> Subject:
+        strategy = one.strategy
+        if strategy is None:
+            return _by_path(one.id, str(one.target), load_object)
+        return Subject(one.id, one.where, lambda presets: strategy_as_loop(strategy, presets))
+
+    found = [subject(one) for one in parse_loops(require_text(path).value, path).loops]
+    if not found:
+        raise LoopTargetError(
+            f"{shown(path)} registers no loop",
+            hint="A loops.yml has them under `loops`: docs/loops-file.md.",
+            file=shown(path),
+        )
+    return found
+
+
 # --- what is installed -----------------------------------------------------------------------
 
 
@@ -146,7 +178,7 @@ def _of_target(target: str) -> Subject:
         return _by_path(offers[0][0], target, load_object, offers[0][1])
     found = load_object(target)
     loop_id = _own_id(found, target.rpartition(":")[2].rpartition(".")[2])
-    return Subject(loop_id, target, lambda: make_loop(loop_id, target, found))
+    return Subject(loop_id, target, lambda _presets: make_loop(loop_id, target, found))
 
 
 def _of_module(name: str) -> list[Subject]:
@@ -180,13 +212,14 @@ def _offered(group: Group) -> Sequence[tuple[str, str, str]]:
 
 
 def _by_path(name: str, target: str, load: Callable[[str], Any], group: Group = GROUP) -> Subject:
-    if group == DRIVERS:
-        return Subject(name, target, lambda: _on_driver(name, make_driver(target, load(target))))
-    return Subject(name, target, lambda: make_loop(name, target, load(target)))
+    def loaded(_presets: PresetMounts | None) -> Loop:
+        found = load(target)
+        if group == DRIVERS:
+            driver = make_driver(target, found)
+            return driver_loop(driver.create_agent, driver.resume, id=name)
+        return make_loop(name, target, found)
 
-
-def _on_driver(name: str, driver: Driver) -> Loop:
-    return driver_loop(driver.create_agent, driver.resume, id=name)
+    return Subject(name, target, loaded)
 
 
 def _is_module(name: str) -> bool:

@@ -88,13 +88,13 @@ class Trial:
 @asynccontextmanager
 async def trial(subject: Subject, folder: Path, script: Script = SAYING) -> AsyncIterator[Trial]:
     """Start a process in a folder with the loop docked; everything in it ends with the block."""
-    loop = subject.make()
     cwd = folder / "work"
     cwd.mkdir(exist_ok=True)
     places = Places(folder / "dsh", folder / "data", folder / "config")
     sessions = StoredSessions(places, cwd, time.time, "dshloop loop test")
     process = await start_process(places, sessions, ProfileRows(), variables=_neutral())
     try:
+        loop = subject.make(process.presets)
         process.dock.unregister(loop.id)  # one that is built in gives way
         process.dock.register(loop)
         process.follow(script)

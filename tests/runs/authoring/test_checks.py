@@ -61,6 +61,18 @@ def test_a_strategy_of_data_passes() -> None:
     assert passed(strategy_as_loop(Strategy(**prompt, provider="p", model="m"))) == []
 
 
+def test_a_file_of_strategies_is_tried_with_presets_and_teams(tmp_path: Path) -> None:
+    (tmp_path / "loops.yml").write_text(
+        "loops:\n"
+        "  led: {team: true, presets: [minimal], prompt: Lead., budget: {steps: 3}}\n"
+        "  odd: {hooks: {agent/requst: 'builtins:print'}}\n"
+    )
+    led, odd = try_loops("loops.yml", tmp_path).loops
+    assert [(check.name, check.said) for check in led.failed] == []
+    assert led.target.endswith("loops.yml:2")
+    assert "agent/requst" in str(odd.failed[0].said)
+
+
 def test_a_loop_that_rejects_steps_passes() -> None:
     async def few(event: Any, following: Any) -> Any:
         return {"kind": "reject"} if event["step"] > 1 else await following()

@@ -89,6 +89,7 @@ def test_a_folder_is_read_by_its_manifest(site: Path, tmp_path: Path, layout: st
         ("./without", "offers no loop"),
         ("./torn", "is no TOML"),
         ("found_loops.", "is no module"),
+        ("none.yml", "registers no loop"),
     ],
 )
 def test_what_has_no_loop_says_so(site: Path, tmp_path: Path, target: str, said: str) -> None:
@@ -96,6 +97,7 @@ def test_what_has_no_loop_says_so(site: Path, tmp_path: Path, target: str, said:
         (tmp_path / name).mkdir()
         if text is not None:
             (tmp_path / name / "pyproject.toml").write_text(text)
+    (tmp_path / "none.yml").write_text("drivers: {a: 'found_loops:MyFirst'}\n")
     with pytest.raises(LoopTargetError, match=said), subjects(target, tmp_path):
         pass
 
