@@ -131,10 +131,9 @@ def status_of(
         finally:
             reader.close()
     except DshloopError as error:
-        reachable = found.reachable or error.exit_code != ExitCode.PEER
         secret = "refused" if error.code == "PEER_DENIED" else found.probe.secret
         probe = found.probe._replace(secret=secret)
-        found = found._replace(probe=probe, reachable=reachable, error=error)
+        found = found._replace(probe=probe, error=error)
     return found._replace(mend=_mending(found))
 
 

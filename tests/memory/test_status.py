@@ -85,7 +85,7 @@ def test_a_store_without_a_file_is_empty_and_well(database: Path) -> None:
         (
             "embedded",
             StoreCorruptError("x"),
-            True,
+            False,
             "dshloop memory check --salvage NEWFILE",
             ExitCode.FAILED,
         ),

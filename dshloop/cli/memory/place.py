@@ -113,9 +113,9 @@ def where_of(run: Invocation, name: str) -> str | None:
     if name == EMBEDDED:
         return str(run.places.memory_db)
     if name == AGENTMEMORY:
-        from dshloop.memory.agentmemory_client.address import configured_url
+        from dshloop.memory.agentmemory_client.address import configured_url, shown_url
 
-        return configured_url(run.config.get, run.env.variables)
+        return shown_url(configured_url(run.config.get, run.env.variables))
     if name == POSTGRES:
         return _without_password(run.config.get("memory.postgres.dsn"))
     if name != PATCHOULI:

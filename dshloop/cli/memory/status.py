@@ -102,7 +102,8 @@ def _status(ctx: typer.Context, name: str, variables: Mapping[str, str]) -> Stat
     where = _where(run, name)
     seconds = float(given(ctx).get("timeout") or run.config.get("memory.timeout") or _SECONDS)
     reader = _opener(ctx, name, variables)
-    return status_of(name, where, reader, list(_outboxes(run, name, where)), seconds=seconds)
+    told = f"{name.partition(':')[0]}:{where}" if "@" in name else name  # no password is shown
+    return status_of(told, where, reader, list(_outboxes(run, name, where)), seconds=seconds)
 
 
 def _opener(
@@ -133,7 +134,9 @@ def _where(run: Invocation, name: str) -> str | None:
     if not named:
         return where_of(run, name)
     if "://" in named:
-        return named
+        from dshloop.memory.agentmemory_client.address import shown_url
+
+        return shown_url(named)
     return str(absolute(named, run.env.cwd, run.env.variables))
 
 

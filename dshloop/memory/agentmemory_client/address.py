@@ -30,6 +30,14 @@ def peer_of(
     )
 
 
+def shown_url(url: str) -> str:
+    """Give an address without what may be secret in it; one that is none as it is."""
+    try:
+        return peer_of(url).shown if "://" in url else url
+    except ValueError:
+        return url.partition("://")[0] + "://…"
+
+
 def configured_url(setting: Callable[[str], Any], variables: Mapping[str, str]) -> str:
     """Give $AGENTMEMORY_URL, else memory.agentmemory.url, else the daemon's own port."""
     named = variables.get(URL_VARIABLE, "").strip()

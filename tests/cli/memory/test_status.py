@@ -129,6 +129,26 @@ def test_patchouli_is_told_by_socket_and_file(tmp_path: Path) -> None:
     assert (away.code, away.json["mend"]) == (5, "patchouli-db serve")
 
 
+def test_a_password_in_an_address_is_not_shown() -> None:
+    url = "http://me:pa55word@localhost:3111"
+    for ran in (
+        memory("status", "--store", f"agentmemory:{url}", "--json"),
+        memory("status", "--store", "agentmemory", variables={"AGENTMEMORY_URL": url}),
+        memory("stores", variables={"AGENTMEMORY_URL": url}),
+    ):
+        assert "localhost:3111" in ran.out
+        assert "pa55word" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("url", ["http://[x", "nonsense", "http://a b", "ftp://x", "http://h:x"])
+def test_an_address_that_is_none_is_told(url: str) -> None:
+    ran = memory("status", "--store", "agentmemory", "--json", variables={"AGENTMEMORY_URL": url})
+    assert (ran.code, ran.json["error"]["code"]) == (1, "PEER_CONFIG")
+    assert ran.json["reachable"] is False
+    assert memory("stores", variables={"AGENTMEMORY_URL": url}).code == 0
+    assert memory("list", "--store", f"agentmemory:{url}").code == 1
+
+
 def test_several_stores_are_a_list(url: str) -> None:
     names = ("embedded", f"agentmemory:{url}", f"agentmemory:{nobody()}")
     ran = memory("status", *(word for name in names for word in ("--store", name)), "--json")
