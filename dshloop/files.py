@@ -65,16 +65,20 @@ def digest(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-def read_bytes(path: Path) -> bytes | None:
+def read_bytes(path: Path, limit: int | None = None) -> bytes | None:
     """Read a regular file; None when it is absent (also behind a dangling link).
 
-    Raises UNREADABLE_FILE for a folder, a pipe or device that isn't an open descriptor, and for
-    whatever the system refuses.
+    Of one with more than ``limit`` bytes, or of a pipe that never ends, one byte more than that is
+    given. Raises UNREADABLE_FILE for a folder, a pipe or device that isn't an open descriptor, and
+    for whatever the system refuses.
     """
     try:
         if not str(path).startswith(_OPEN_DESCRIPTORS):
             require_file(path.stat())
-        return path.read_bytes()
+        if limit is None:
+            return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(limit + 1)
     except FileNotFoundError:
         return None
     except OSError as error:

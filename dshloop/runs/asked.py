@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from dshloop.errors import UsageError
+from dshloop.errors import UnreadableFileError, UsageError
+from dshloop.files import decode, read_bytes, shown
 from dshloop.host.rows import HostRow
 from dshloop.plugins.built_in import MEMORY, TOOLS, recorder_of
 from dshloop.runs.profile import ProfileRows
@@ -14,6 +16,8 @@ from dshloop.runs.profile import ProfileRows
 PROMPT = "dshloop/prompt"
 ALLOWED = ("edit", "shell")
 """What ``--allow`` takes."""
+LARGEST_SYSTEM = 1_000_000
+"""Bytes of a file for ``--system``; more fills any model's window."""
 
 
 def read_allowed(texts: Sequence[str]) -> tuple[str, ...]:
@@ -50,6 +54,19 @@ def asked_rows(
         )
     _require(rows, MEMORY.name, "--memory")
     return _changed(rows, MEMORY.name, {"record": True, "inject": True})
+
+
+def read_system(path: Path) -> str:
+    """Read a text for the system prompt. Raises UNREADABLE_FILE, USAGE for what is no such text."""
+    content = read_bytes(path, LARGEST_SYSTEM)
+    if content is None:
+        raise UnreadableFileError(f"there is no file {shown(path)}", file=shown(path))
+    if b"\0" in content:
+        raise UsageError(f"--system takes text, and {shown(path)} is binary", option="--system")
+    if len(content) > LARGEST_SYSTEM:
+        text = f"--system takes {LARGEST_SYSTEM:,} bytes, and {shown(path)} has more"
+        raise UsageError(text, option="--system")
+    return decode(content, path).value
 
 
 def with_system(rows: ProfileRows, text: str) -> ProfileRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,8 @@ from dshloop.errors import (
 )
 from dshloop.files import decode, read_bytes, shown
 from dshloop.sessions.attachments import AttachmentStore, image_block
-from dshloop.sessions.image_size import ImageKind, image_kind
+from dshloop.sessions.image_size import ImageKind, image_kind, is_cut
+from dshloop.terminal import one_line
 
 LARGEST_IMAGE = 10_000_000
 """Bytes; what the servers of models take."""
@@ -36,36 +38,37 @@ def read_attachments(paths: Sequence[Path]) -> tuple[Attachment, ...]:
 
 
 def _read(path: Path) -> Attachment:
-    _require_size(path, path.stat().st_size if path.is_file() else 0, LARGEST_IMAGE)
-    content = read_bytes(path)
+    content = read_bytes(path, LARGEST_IMAGE)
     if content is None:
         raise UnreadableFileError(f"there is no file {shown(path)}", file=shown(path))
-    kind = image_kind(content)
-    if kind is not None:
-        _require_size(path, len(content), LARGEST_IMAGE)
-        return Attachment(path.name, content, kind)
-    return Attachment(path.name, text=_text(path, content))
+    _require_size(path, content, LARGEST_IMAGE)
+    if not content.strip():
+        raise _unsupported(path, "is empty")
+    name, kind = one_line(shown(path.name)), image_kind(content)
+    if kind is None:
+        return Attachment(name, text=_text(path, content))
+    if is_cut(content, kind):
+        raise _unsupported(path, "is an image whose end is missing")
+    return Attachment(name, content, kind)
 
 
 def _text(path: Path, content: bytes) -> str:
-    unsupported = AttachmentUnsupportedError(
-        f"{shown(path)} is neither an image that models take nor text", file=shown(path)
-    )
-    if b"\0" in content or not content.strip():
-        raise unsupported
-    _require_size(path, len(content), LARGEST_TEXT)
-    try:
-        return decode(content, path).value
-    except UnreadableFileError:
-        raise unsupported from None
+    if b"\0" not in content:
+        _require_size(path, content, LARGEST_TEXT)
+        with contextlib.suppress(UnreadableFileError):
+            return decode(content, path).value
+    raise _unsupported(path, "is neither an image that models take nor text in UTF-8")
 
 
-def _require_size(path: Path, size: int, largest: int) -> None:
-    if size > largest:
+def _unsupported(path: Path, what: str) -> AttachmentUnsupportedError:
+    return AttachmentUnsupportedError(f"{shown(path)} {what}", file=shown(path))
+
+
+def _require_size(path: Path, content: bytes, largest: int) -> None:
+    if len(content) > largest:
         raise AttachmentTooLargeError(
-            f"{shown(path)} has {size:,} bytes, and {largest:,} may be attached",
+            f"{shown(path)} has more than {largest:,} bytes, the most that may be attached",
             file=shown(path),
-            bytes=size,
             limit=largest,
         )
 

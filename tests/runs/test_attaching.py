@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import base64
+import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from dshloop.errors import AttachmentTooLargeError
 from dshloop.host.rows import HostRow
 from dshloop.memory.store import DocumentStore
 from dshloop.memory.stores import open_store
 from dshloop.paths import Places
 from dshloop.plugins.built_in import ROWS
 from dshloop.plugins.patchouli.artifact_homes import ARTIFACTS, BLOBS
-from dshloop.runs.attaching import read_attachments
+from dshloop.runs.attaching import read_attachments, with_texts
 from dshloop.runs.conversation import RunOptions
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.run import Ended, run_session
@@ -50,3 +53,19 @@ def test_an_ingestor_reads_what_was_attached(places: Places, tmp_path: Path) -> 
     assert (facts["media_type"], facts["name"]) == ("image/png", "a.png")
     assert facts["metadata"]["extensions"]["dsh.image"] == {"width": 7, "height": 5}
     assert base64.b64decode(blob["base64"]) == png(7, 5)
+
+
+def test_the_name_of_a_file_says_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"a\nb\xff.txt")
+    path.write_text("x")
+    assert with_texts("look", read_attachments([path])).splitlines()[2] == (
+        "Attached file a b\\xff.txt:"
+    )
+
+
+def test_what_never_ends_is_read_no_further_than_it_may_be() -> None:
+    with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as endless:
+        assert endless.stdout is not None
+        with pytest.raises(AttachmentTooLargeError):
+            read_attachments([Path(f"/dev/fd/{endless.stdout.fileno()}")])
+        endless.kill()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dshloop.sessions.image_size import ImageKind, image_kind
+from dshloop.sessions.image_size import ImageKind, image_kind, is_cut
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + struct.pack(">II", 640, 480)
 GIF = b"GIF89a" + struct.pack("<HH", 640, 480)
@@ -44,7 +44,37 @@ def test_an_image_of_no_size_is_none() -> None:
     assert image_kind(PNG[:16] + struct.pack(">II", 0, 480)) is None
 
 
+def _png_chunk(kind: bytes, data: bytes = b"") -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + b"\0" * 4
+
+
+WHOLE_PNG = PNG + b"\0" * 9 + _png_chunk(b"IDAT", b"IEND") + _png_chunk(b"IEND")
+THUMBNAIL = b"\xff\xe1" + struct.pack(">H", 6) + b"\xff\xd9\xff\xd9"
+WHOLE_JPEG = (
+    b"\xff\xd8" + THUMBNAIL + b"\xff\xc0" + SIZE + b"\0" * 10 + b"\xff\xda\0\2pixels\xff\xd9"
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        WHOLE_PNG,
+        WHOLE_JPEG,
+        GIF + b"pixels\0;",
+        b"RIFF" + struct.pack("<I", 30) + b"WEBP" + EXTENDED + b"\0" * 8,
+    ],
+)
+def test_an_image_without_its_end_is_cut(data: bytes) -> None:
+    kind = image_kind(data)
+    assert kind is not None
+    assert not is_cut(data, kind)
+    cuts = [data[:length] for length in range(len(data))]
+    assert all(is_cut(cut, kind) for cut in cuts if image_kind(cut) is not None)
+
+
 @given(st.binary(), st.sampled_from([b"", b"\xff\xd8", b"GIF89a", webp(b"VP8L"), PNG[:12]]))
 def test_no_bytes_break_it(data: bytes, start: bytes) -> None:
     found = image_kind(start + data)
     assert found is None or (found.width > 0 and found.height > 0)
+    if found is not None:
+        is_cut(start + data, found)

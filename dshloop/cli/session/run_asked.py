@@ -84,13 +84,12 @@ def _with_system(invoked: Invocation, options: RunOptions, typed: Typed) -> RunO
         return options
     from dataclasses import replace
 
-    from dshloop.runs.asked import with_system
+    from dshloop.runs.asked import read_system, with_system
 
     if text.startswith("@"):
-        from dshloop.files import require_text
         from dshloop.paths import absolute
 
-        text = require_text(absolute(text[1:], invoked.env.cwd, invoked.env.variables)).value
+        text = read_system(absolute(text[1:], invoked.env.cwd, invoked.env.variables))
     if not text.strip():
         raise UsageError("--system has no text", option="--system")
     return replace(options, system=text, rows=with_system(options.rows, text))

@@ -210,6 +210,13 @@ def test_more_of_the_system_prompt_typed_or_from_a_file(tmp_path: Path) -> None:
     assert (other.code, other.error["details"]["option"]) == (2, "--system")
 
 
+@pytest.mark.parametrize("content", [b"\0\1\2", b"x" * 1_000_001])
+def test_a_system_prompt_is_a_text_of_bearable_size(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "rules").write_bytes(content)
+    ran = dshloop(*FAKE, "--system", "@rules", "--json", "x", cwd=tmp_path)
+    assert (ran.code, ran.error["details"]["option"]) == (2, "--system")
+
+
 # --- attachments ---------------------------------------------------------------------------------
 
 
@@ -281,6 +288,7 @@ def test_what_takes_no_images_refuses_them(
         (png()[:20], 2, "ATTACHMENT_UNSUPPORTED"),
         (b"x" * 1_000_001, 2, "ATTACHMENT_TOO_LARGE"),
         (png() + b"x" * 10_000_000, 2, "ATTACHMENT_TOO_LARGE"),
+        (png()[:45], 2, "ATTACHMENT_UNSUPPORTED"),
     ],
 )
 def test_files_that_cannot_be_attached(
