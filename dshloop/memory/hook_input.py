@@ -20,6 +20,8 @@ INJECTING = (START, SUBMIT)
 
 LONGEST = 64_000
 """Characters of one text that are kept."""
+_WHOLE = 4 * LONGEST  # characters of one member as JSON; what has more is kept as a cut text
+_DEEP = 64  # levels; what lies deeper is kept as text
 
 _TOOL = ("tool_name", "tool_input")
 _EVENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -97,7 +99,7 @@ def read_hook(event: str | None, value: Any) -> HookCall:
     if not session:
         raise HookDataInvalidError("the data name no session", hint="They need a session_id.")
     members = _EVENTS[name][1]
-    found = {_RENAMED.get(key, key): _kept(value[key]) for key in members if key in value}
+    found = {_RENAMED.get(key, key): _member(value[key]) for key in members if key in value}
     data = {key: told for key, told in found.items() if told not in (None, "")}
     if is_memorys_own(data):
         data = {}
@@ -139,22 +141,38 @@ def _command(data: Mapping[str, Any]) -> str:
     return " ".join(map(text_of, command)) if isinstance(command, list) else text_of(command)
 
 
-def _kept(value: Any) -> Any:
+def _member(value: Any) -> Any:
+    """Give what is kept of a member: as it is, or as a cut text where it is too much in all."""
+    kept = _kept(value)
+    text = text_of(kept)
+    return kept if len(text) <= _WHOLE else _cut(text, _WHOLE)
+
+
+def _kept(value: Any, deep: int = 0) -> Any:
     """Give a value without images and other encoded bytes, long texts cut."""
     if isinstance(value, str):
         return _cut(value)
+    if deep == _DEEP and isinstance(value, Mapping | list):
+        return _flat(value)
     if isinstance(value, Mapping):
-        return {key: _kept(each) for key, each in value.items()}
+        return {key: _kept(each, deep + 1) for key, each in value.items()}
     if isinstance(value, list):
-        return [_kept(each) for each in value]
+        return [_kept(each, deep + 1) for each in value]
     return value
 
 
-def _cut(text: str) -> str:
+def _flat(value: Any) -> str:
+    try:
+        return _cut(text_of(value))
+    except RecursionError:
+        return "[too deep to be told]"
+
+
+def _cut(text: str, longest: int = LONGEST) -> str:
     if len(text) >= 2000 and _BLOB.fullmatch(text):
         return f"[{len(text)} characters of base64]"
-    if len(text) > LONGEST:
-        return f"{text[:LONGEST]}\n[and {len(text) - LONGEST} characters more]"
+    if len(text) > longest:
+        return f"{text[:longest]}\n[and {len(text) - longest} characters more]"
     return text
 
 

@@ -175,3 +175,21 @@ def test_any_json_is_read_or_refused_with_a_sentence(event: str | None, value: A
         return
     assert call.session
     assert isinstance(call.prompt, str)
+
+
+def test_what_is_much_in_all_or_deep_is_kept_as_text() -> None:
+    many = {f"k{number}": "v" * 50 for number in range(20_000)}
+    call = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "x"}}
+    kept = read_hook("PostToolUse", {**call, "tool_response": many}).data
+    assert kept["tool_input"] == {"command": "x"}
+    assert kept["tool_output"].startswith('{"k0":"vvvv')
+    assert len(kept["tool_output"]) < 5 * LONGEST
+    for levels, end in ((300, "[]" + "]" * 236), (5000, "[too deep to be told]")):
+        deep: list[object] = []
+        for _ in range(levels):
+            deep = [deep]
+        kept = read_hook("PostToolUse", {**call, "tool_response": deep}).data
+        inner = kept["tool_output"]
+        while isinstance(inner, list):
+            (inner,) = inner
+        assert inner.endswith(end)
