@@ -114,6 +114,12 @@ class MatrixRunDamagedError(FailedError):
     hint = "Remove its folder, and run the file again."
 
 
+class WorkspaceUncopiedError(FailedError):
+    """A cell of a matrix could not be given its copy of the workspace."""
+
+    code = "WORKSPACE_UNCOPIED"
+
+
 class NoTurnError(RefusedError):
     """A conversation has no turn that could be undone or tried again."""
 

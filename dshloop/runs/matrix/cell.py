@@ -99,12 +99,10 @@ class CellRun:
         around = self.around
         if around.workspace is None or around.work is None:
             return around.cwd
-        import shutil
+        from dshloop.runs.matrix.workspace import copied
 
         copy = around.work / f"{self.cell.number:03}"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(around.workspace, copy, symlinks=True)
-        return copy
+        return copied(around.workspace, copy, without=around.places.data)
 
     async def _open(self, cwd: Path, begun: float) -> bool:
         options = run_options(self.cell, self.around, cwd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,11 +44,13 @@ def each(whole: Fields, name: str) -> Iterator[tuple[Entries, str | int, Any, st
 
 
 def require_distinct(whole: Fields, name: str, ids: Sequence[str | None]) -> None:
+    seen: set[str | None] = set()
     for index, one in enumerate(ids):
-        if one in ids[:index]:
+        if one in seen:
             held = whole.value[name]
             key = index if isinstance(held, list) else list(held)[index]
             whole.page.refuse(f'{name} has two of the id "{one}"', held, key)
+        seen.add(one)
 
 
 def read_words(fields: Fields) -> tuple[str, ...] | None:
@@ -60,7 +63,17 @@ def read_words(fields: Fields) -> tuple[str, ...] | None:
             fields.refuse(f"{fields.at('command')} can't be read: {fault}", "command")
     if given is not None and not given:
         fields.refuse(f"{fields.at('command')} must be a command", "command")
+    if not all(map(_is_argument, given or ())):
+        what = "a NUL or a lone surrogate, which no program can be given"
+        fields.refuse(f"{fields.at('command')} has {what}", "command")
     return given
+
+
+def _is_argument(word: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
 
 
 def read_needs(fields: Fields) -> tuple[str, ...]:

@@ -86,6 +86,8 @@ def _prompts(whole: Fields) -> tuple[Prompt, ...]:
         if is_text(value):
             found.append(Prompt(number, (value,), common))
             continue
+        if not isinstance(value, dict):
+            entries.refuse(f"{path} must be a text, or a mapping", key)
         fields = entries.fields(key, path)
         fields.only(("id", *_SAID, "checks", "script"))
         name, turns = fields.text("id") or number, _turns(fields)

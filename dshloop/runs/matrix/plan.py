@@ -81,13 +81,14 @@ def cells(
         whole, provider = _resolved(matrix, subject, known)
         drivers = matrix.drivers if whole.driver is None else (_own_driver(matrix, whole.driver),)
         models = matrix.models if whole.model is None and provider is None else (ModelChoice(),)
+        more = len(drivers) * len(models) * len(matrix.prompts) * matrix.repeats
+        if len(found) + more > MOST_CELLS:
+            raise MatrixInvalidError(f"{shown(matrix.path)} makes over {MOST_CELLS} cells")
         for driver, model, prompt, repeat in product(
             drivers, models, matrix.prompts, range(1, matrix.repeats + 1)
         ):
             cell = _cell(matrix, whole, provider, driver, model, prompt, repeat, variables)
             found.append(cell._replace(number=len(found) + 1))
-            if len(found) > MOST_CELLS:
-                raise MatrixInvalidError(f"{shown(matrix.path)} makes over {MOST_CELLS} cells")
     return found
 
 

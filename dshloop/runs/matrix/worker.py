@@ -40,6 +40,10 @@ def main() -> None:
     code = 1
     try:
         code = Worker(source, answers).serve()
+    except BaseException:  # of our own: these are the last words, which the pool tells
+        import traceback
+
+        traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)  # a cell may have left threads behind

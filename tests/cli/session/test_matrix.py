@@ -74,6 +74,13 @@ class Blocking(HostedDriver):
     async def create_agent(self, owner, options):
         time.sleep(1000)
 
+class Faulty(HostedDriver):
+    async def create_agent(self, owner, options):
+        import dshloop.runs.matrix.cell
+        dshloop.runs.matrix.cell.verdict = None
+        from dshloop.drivers.fake import FakeDriver
+        return await HostedDriver(FakeDriver()).create_agent(owner, options)
+
 class Printing(HostedDriver):
     async def create_agent(self, owner, options):
         print("this is no answer")
@@ -82,8 +89,9 @@ class Printing(HostedDriver):
         return await HostedDriver(FakeDriver()).create_agent(owner, options)
 
 engine = Engine()
-dying, once, stubborn, blocking, printing, turn, thread = (
-    kind(engine) for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing, StubbornTurn, Thread)
+dying, once, stubborn, blocking, printing, turn, thread, faulty = (
+    kind(engine)
+    for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing, StubbornTurn, Thread, Faulty)
 )
 """
 
@@ -297,6 +305,13 @@ def test_a_cell_whose_workers_die_has_crashed_and_the_others_go_on(folder: Path)
     assert failure["code"] == "WORKER_DIED"
     assert failure["message"].count("these are my last words") == 1
     assert "exit code 7" in failure["message"]
+
+
+def test_a_fault_of_ours_in_a_worker_is_told(folder: Path) -> None:
+    text = 'drivers: {faulty: "odd_drivers:faulty"}\nprompts: [a]\nchecks: [{lacks: x}]\n'
+    ran = matrix(write(folder, text), "--json", cwd=folder)
+    assert outcomes(ran) == ["crashed"]
+    assert "TypeError: 'NoneType' object is not callable" in cells(ran)[0]["failure"]["message"]
 
 
 @pytest.mark.slow

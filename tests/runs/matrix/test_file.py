@@ -10,11 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dshloop.errors import MatrixInvalidError
+from dshloop.loops.fields import Fields, Page
 from dshloop.runs.matrix.checks import Check
 from dshloop.runs.matrix.design import DriverChoice, ModelChoice, Prompt, Subject
+from dshloop.runs.matrix.entries import require_distinct
 from dshloop.runs.matrix.file import parse_matrix, read_matrix
 
 PATH = Path("/nowhere/matrix.yml")
+
+
+def fields() -> Fields:
+    page = Page.read("prompts: []\n", "m.yml", MatrixInvalidError)
+    return page.fields(page.document.value, None, "")
 
 
 def fault(text: str) -> MatrixInvalidError:
@@ -107,6 +114,7 @@ def test_agents_are_those_of_the_profile_or_described() -> None:
     [
         ("loops: [a]\n", 1, "there must be prompts"),
         ("prompts: []\n", 1, "prompts must be a list with something in it"),
+        ("prompts: [7]\n", 1, "prompts[0] must be a text, or a mapping"),
         ("prompts: [x]\nlops: [a]\n", 2, "lops is no key"),
         ("prompts: [x]\nloops: [a, A]\n", 2, "loops[1] must be a loop id"),
         ("prompts: [x]\nloops: [a, a]\n", 2, 'two of the id "a"'),
@@ -129,6 +137,8 @@ def test_agents_are_those_of_the_profile_or_described() -> None:
         ("prompts: [x]\nchecks:\n  - {contains: a, exit: 1}\n", 3, "is for a command"),
         ('prompts: [x]\nchecks:\n  - {command: "a \'b"}\n', 3, "can't be read"),
         ("prompts: [x]\nchecks:\n  - {command: ' '}\n", 3, "must be a command"),
+        ('prompts: [x]\nchecks:\n  - {command: [a, "b\\0"]}\n', 3, "has a NUL or a lone"),
+        ('prompts: [x]\ndrivers:\n  - {driver: acp, command: "\\ud800"}\n', 3, "has a NUL or a"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(text: str, line: int, words: str) -> None:
@@ -136,6 +146,19 @@ def test_what_is_wrong_is_named_with_its_line(text: str, line: int, words: str) 
     assert words in found.message
     assert found.details["line"] == line
     assert f"/nowhere/matrix.yml:{line}:" in found.message
+
+
+def test_twenty_thousand_ids_are_told_apart_by_their_hashes() -> None:
+    class Id(str):
+        asked = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Id.asked += 1
+            return str(self) == other
+
+    require_distinct(fields(), "prompts", [Id(number) for number in range(20_000)])
+    assert Id.asked < 20_000
 
 
 def test_what_is_no_yaml_is_named_with_its_line() -> None:

@@ -120,3 +120,10 @@ def test_a_script_is_said_by_the_fake_driver_where_no_other_is_named(tmp_path: P
 def test_axes_are_fields_of_a_cell() -> None:
     (cell,) = planned("prompts: [x]\n")
     assert list(cell.axes) == list(AXES)
+
+
+def test_too_many_cells_are_counted_and_not_made() -> None:
+    with pytest.raises(MatrixInvalidError, match="makes over 100000 cells"):
+        planned(f"prompts: [a]\nrepeats: {10**9}\n")
+    with pytest.raises(MatrixInvalidError, match="makes over 100000 cells"):
+        planned("agents: [{id: a}, {id: b}]\nprompts: [a]\nrepeats: 50001\n")
