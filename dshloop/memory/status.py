@@ -38,10 +38,11 @@ _USER_VERSION = slice(60, 64)
 
 
 class Probe(NamedTuple):
-    """What a store says of itself; ``secret`` is how it took ours, ``health`` its own words."""
+    """What a store says of itself; ``auth`` is how it took our secret, ``health`` its own
+    words."""
 
     version: str | None = None
-    secret: str | None = None
+    auth: str | None = None
     health: Sequence[str] = ()
 
 
@@ -97,7 +98,7 @@ class Status(NamedTuple):
             "where": self.where,
             "reachable": self.reachable,
             "version": self.probe.version,
-            "secret": self.probe.secret,
+            "auth": self.probe.auth,
             "health": list(self.probe.health),
             "counts": counts,
             "semantic": None if self.stats is None else self.stats.semantic,
@@ -131,8 +132,8 @@ def status_of(
         finally:
             reader.close()
     except DshloopError as error:
-        secret = "refused" if error.code == "PEER_DENIED" else found.probe.secret
-        probe = found.probe._replace(secret=secret)
+        auth = "refused" if error.code == "PEER_DENIED" else found.probe.auth
+        probe = found.probe._replace(auth=auth)
         found = found._replace(probe=probe, error=error)
     return found._replace(mend=_mending(found))
 

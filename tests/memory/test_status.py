@@ -101,7 +101,7 @@ def test_what_is_wrong_is_told_with_what_mends_it(
 
 
 def test_a_refused_secret_is_told() -> None:
-    assert of("agentmemory", failing(PeerDeniedError("x"))).probe.secret == "refused"
+    assert of("agentmemory", failing(PeerDeniedError("x"))).probe.auth == "refused"
 
 
 def test_what_waits_is_summed_up_and_mended_by_a_flush(database: Path, tmp_path: Path) -> None:

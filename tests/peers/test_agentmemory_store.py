@@ -126,7 +126,7 @@ def test_the_secret_is_wanted_and_named(
 def test_its_status_is_told(agentmemory: Workers) -> None:
     open_, secret = agentmemory("open").url, agentmemory("secret").url
     told = memory("status", "--store", f"agentmemory:{open_}", "--check", "--json")
-    assert (told.code, told.json["version"], told.json["secret"]) == (0, "0.9.29", "none needed")
+    assert (told.code, told.json["version"], told.json["auth"]) == (0, "0.9.29", "none needed")
     assert [check["passed"] for check in told.json["checks"]] == [True] * 7
     for variables, code, said in (
         ({}, 5, "refused"),
@@ -134,7 +134,7 @@ def test_its_status_is_told(agentmemory: Workers) -> None:
         ({"AGENTMEMORY_SECRET": SECRET}, 0, "accepted"),
     ):
         told = memory("status", "--store", f"agentmemory:{secret}", "--json", variables=variables)
-        assert (told.code, told.json["secret"]) == (code, said)
+        assert (told.code, told.json["auth"]) == (code, said)
         assert SECRET not in told.out + told.err
 
 

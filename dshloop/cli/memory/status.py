@@ -204,8 +204,8 @@ def _lines(one: Status) -> Iterator[str]:
     if one.probe.version:
         health = f" ({', '.join(one.probe.health)})" if one.probe.health else ""
         yield f"  version      {one_line(one.probe.version + health)}"
-    if one.probe.secret:
-        yield f"  secret       {one.probe.secret}"
+    if one.probe.auth:
+        yield f"  auth         {one.probe.auth}"
     if one.stats is not None:
         counts = ("memories", "observations", "sessions")
         yield "  holds        " + ", ".join(f"{getattr(one.stats, n)} {n}" for n in counts)

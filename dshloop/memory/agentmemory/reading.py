@@ -213,8 +213,8 @@ class AgentmemoryReader:
             require_known(client.peer, client.ask(calls.livez()))
             health = client.ask(calls.health())
             require_known(client.peer, health)
-        secret = "accepted" if client.peer.secrets else "none needed"
-        return Probe(health.version, secret, (health.status, *health.alerts))
+        auth = "accepted" if client.peer.secrets else "none needed"
+        return Probe(health.version, auth, (health.status, *health.alerts))
 
     def stats(self) -> Stats:
         """Count what is there."""

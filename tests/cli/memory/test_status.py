@@ -58,7 +58,7 @@ def test_a_daemon_is_told_with_its_version(url: str) -> None:
     ran = memory("status", "--store", f"agentmemory:{url}", "--json")
     told = ran.json
     assert (ran.code, told["version"], told["where"]) == (0, "0.9.29", url)
-    assert (told["secret"], told["health"], told["error"]) == ("none needed", ["healthy"], None)
+    assert (told["auth"], told["health"], told["error"]) == ("none needed", ["healthy"], None)
     text = memory("status", "--store", f"agentmemory:{url}").out
     assert "version      0.9.29 (healthy)" in text
 
@@ -239,7 +239,7 @@ def test_a_secret_from_a_named_variable_is_sent_and_never_shown(
         wrong = memory("list", "--store", "agentmemory", variables={"MY_SECRET": "wrong-one"})
         assert (wrong.code, "PEER_DENIED" in wrong.err) == (5, True)
         right = memory("status", "--store", "agentmemory", variables={"MY_SECRET": SECRET})
-        assert (right.code, "secret       accepted" in right.out) == (0, True)
+        assert (right.code, "auth         accepted" in right.out) == (0, True)
         for ran in (missing, wrong, right):
             assert SECRET not in ran.out + ran.err
             assert "wrong-one" not in ran.out + ran.err
