@@ -1,12 +1,14 @@
 """Recall quality of the embedded store over dialogues in LoCoMo's format.
 
     python benchmarks/recall.py FILE [--as observations|memories] [--semantic] [--other FILE]
+                                [--postgres DSN]
 
 FILE is not part of this repository (LoCoMo is CC BY-NC 4.0). Each dialogue becomes a project in a
 store of its own; each turn ("SPEAKER: TEXT [image: CAPTION]") an observation of its session at its
 time, or a memory without a session, stored minutes ago. Every question with evidence is asked as it
 stands, limit 20, without a floor. ``--other`` asks another file too, to see whether what was tuned
-on one holds for the other.
+on one holds for the other. ``--postgres`` asks the store in PostgreSQL, each dialogue in a schema
+of its own that is made anew.
 
     frac@k     mean share of a question's evidence turns among the first k hits
     any@k      share of questions with at least one of them
@@ -32,7 +34,7 @@ from typing import Any, NamedTuple
 
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.observing import observed
-from dshloop.memory.sqlite.store import SqliteStore
+from dshloop.memory.sqlite.store import RowStore, SqliteStore
 from dshloop.memory.store import Filters
 
 KS = (1, 5, 10, 20)
@@ -62,19 +64,20 @@ def main() -> None:
     parser.add_argument("--other", type=Path)
     parser.add_argument("--as", dest="kind", default="observations")
     parser.add_argument("--semantic", action="store_true")
+    parser.add_argument("--postgres", metavar="DSN")
     options = parser.parse_args()
     for file in filter(None, (options.file, options.other)):
         print(f"{file.name} as {options.kind}{' with vectors' if options.semantic else ''}")
-        measure_file(file, options.kind, semantic=options.semantic)
+        measure_file(file, options.kind, options.postgres, semantic=options.semantic)
 
 
-def measure_file(file: Path, kind: str, *, semantic: bool) -> None:
+def measure_file(file: Path, kind: str, dsn: str | None, *, semantic: bool) -> None:
     """Print the figures of one file: by category, by dialogue, and what finds nothing."""
     by_group: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     found: dict[str, list[bool]] = defaultdict(list)
     for number, dialogue in enumerate(json.loads(file.read_text(encoding="utf-8"))):
         with tempfile.TemporaryDirectory() as folder:
-            store = SqliteStore(Path(folder) / "memory.db", **_semantic(semantic))
+            store = opened(Path(folder), dsn, number, semantic=semantic)
             turns = stored(store, turns_of(dialogue), kind)
             if semantic:
                 all(store.embed_missing())
@@ -95,7 +98,22 @@ def measure_file(file: Path, kind: str, *, semantic: bool) -> None:
         print(f"  {name:<12} {len(each):>4}  found anything {sum(each) / len(each):.3f}")
 
 
-def stored(store: SqliteStore, turns: list[Turn], kind: str) -> dict[str, str]:
+def opened(folder: Path, dsn: str | None, number: int, *, semantic: bool) -> RowStore:
+    """Open an empty store."""
+    if dsn is None:
+        return SqliteStore(folder / "memory.db", **_semantic(semantic))
+    import psycopg
+
+    from dshloop.memory.postgres.pools import Place
+    from dshloop.memory.postgres.store import PostgresStore
+
+    schema = f"dshloop_dialogue_{number}"
+    with psycopg.connect(dsn, autocommit=True) as server:
+        server.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+    return PostgresStore(Place(dsn, schema), **_semantic(semantic))
+
+
+def stored(store: RowStore, turns: list[Turn], kind: str) -> dict[str, str]:
     """Store turns; give the turn of each entry's id."""
     ids: dict[str, str] = {}
     with store.batch():
@@ -113,7 +131,7 @@ def stored(store: SqliteStore, turns: list[Turn], kind: str) -> dict[str, str]:
 
 
 def measure(
-    store: SqliteStore, dialogue: Mapping[str, Any], turns: Mapping[str, str]
+    store: RowStore, dialogue: Mapping[str, Any], turns: Mapping[str, str]
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Ask a dialogue's questions, yield each one's category and figures."""
     filters = Filters(project="talk")

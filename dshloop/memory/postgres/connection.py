@@ -147,7 +147,8 @@ class Lent:
     def rows_with(self, forms: Sequence[str], most: int) -> list[int]:
         if not forms:
             return []
-        written = [asked(form, "content") for form in forms]
+        # Anywhere: which field it stands in isn't known without looking at each entry.
+        written = [asked(form) for form in forms]
         return [count for (count,) in self.native(_ROWS_WITH, (most, written))]
 
     def with_all(self, groups: Sequence[Sequence[str]], most: int) -> tuple[str, Sequence[Any]]:

@@ -102,7 +102,7 @@ _TABLES = (
 _INDEX = (
     """
     CREATE TABLE memory_index (
-      seq bigint PRIMARY KEY REFERENCES entries ON DELETE CASCADE,
+      seq bigint PRIMARY KEY,
       latest integer NOT NULL,
       size bigint NOT NULL,
       created_at double precision NOT NULL,
@@ -278,7 +278,7 @@ _ALLOWING = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (*_TABLES, *_INDEX, *_VECTORS, *_FUNCTIONS, *_SECURITY, *_ALLOWING),
-)
+_FIRST = (*_TABLES, *_INDEX, *_VECTORS, *_FUNCTIONS, *_SECURITY, *_ALLOWING)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
 """Each a sequence of statements, run in one transaction; ``{schema}`` is the schema's name."""

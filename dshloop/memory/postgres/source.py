@@ -26,11 +26,13 @@ _LARGE = 5_000
 """Entries from which on statistics are used."""
 _FRESH = 60.0
 """Seconds that they are kept."""
-_MOST_READ = 1_000
+_MOST_READ = 400
 """Entries that are read for the rarest words of a question, whatever else they have; for its other
 words only those are that have a second one."""
 _PROMINENT = 0.5
 _FEW_FORMS = 2
+_WORTH_KEEPING = 20
+"""Entries of a word from which on their number is remembered: fewer are counted fast."""
 _PAGE = 10
 """With fewer entries than that, what was left out is looked for after all."""
 
@@ -173,6 +175,8 @@ class PostgresSource:
             for written, count in self._lent.native(_COUNT, (list(rest),)):
                 if count:
                     found[rest[written]] = count
+                if count >= _WORTH_KEEPING and self._statistics.size is not None:
+                    known[rest[written]] = count
         return found
 
     def extensions(self, form: str) -> list[tuple[str, int]]:

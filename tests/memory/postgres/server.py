@@ -81,8 +81,8 @@ class Server:
         """Kill every process of it at once, as losing the machine would."""
         assert self._process is not None
         first = self._process.pid
-        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
         os.kill(first, signal.SIGSTOP)  # it must not see its children go, and tidy up
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
         for pid in (*map(int, children), first):
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -90,6 +90,9 @@ class Server:
                 continue
         self._process.wait()
         self._process = None
+        for pid in children:  # the memory that they share must be free before the next start
+            while _runs(pid):
+                time.sleep(0.01)
 
     def stop(self) -> None:
         """End it, and take its folder away."""
@@ -106,6 +109,14 @@ class Server:
             user=self._user,
             cwd=self.folder,
         )
+
+
+def _runs(pid: str) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
 
 
 def _other_user() -> str | None:

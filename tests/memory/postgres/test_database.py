@@ -134,7 +134,7 @@ def test_broken_connections_are_replaced(dsn: str, schema: str, opener: Opener) 
 
 def test_a_server_that_is_not_there_is_told(opener: Opener) -> None:
     store = opener("host=127.0.0.1 port=1 user=u dbname=d", "s", patience=0.1)
-    with pytest.raises(StoreUnreachableError, match="127.0.0.1"):
+    with pytest.raises(StoreUnreachableError, match=r"127\.0\.0\.1"):
         store.recall("x")
 
 

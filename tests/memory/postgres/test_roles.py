@@ -66,6 +66,7 @@ def test_a_role_without_access_is_refused(as_role: As) -> None:
     stranger = as_role("stranger")
     with pytest.raises(StoreForbiddenError):
         stranger.recall("deploys")
+    with pytest.raises(StoreForbiddenError):
         stranger.remember(NewMemory("let me in", "shop"))
 
 
