@@ -16,6 +16,8 @@ from dshloop.memory.sqlite.rows import Packed, unpacked
 if TYPE_CHECKING:
     import psycopg
 
+    from dshloop.memory.postgres.statistics import Statistics
+
     Server = psycopg.Connection[tuple[Any, ...]]
     Cursor = psycopg.Cursor[tuple[Any, ...]]
 
@@ -61,8 +63,11 @@ class Lent:
     ``salt`` tells the keys of this store's schema from those of others in the same database.
     """
 
-    def __init__(self, server: Server, salt: int = 0, *, piecewise: bool = False) -> None:
+    def __init__(
+        self, server: Server, statistics: Statistics, salt: int = 0, *, piecewise: bool = False
+    ) -> None:
         self.server = server
+        self.statistics = statistics
         self._salt = salt
         self._piecewise = piecewise
         self._pieces: Any = None
@@ -145,11 +150,15 @@ class Lent:
         """Nothing to do: what was deleted is overwritten when the server vacuums the table."""
 
     def rows_with(self, forms: Sequence[str], most: int) -> list[int]:
-        if not forms:
-            return []
+        self.statistics.refresh(self)
+        counts = self.statistics.counts
+        rest = [form for form in forms if form not in counts]
+        if not rest:
+            return [counts[form] for form in forms]
         # Anywhere: which field it stands in isn't known without looking at each entry.
-        written = [asked(form) for form in forms]
-        return [count for (count,) in self.native(_ROWS_WITH, (most, written))]
+        found = self.native(_ROWS_WITH, (most, [asked(form) for form in rest]))
+        counts = {**counts, **{form: one for form, (one,) in zip(rest, found, strict=True)}}
+        return [counts[form] for form in forms]
 
     def with_all(self, groups: Sequence[Sequence[str]], most: int) -> tuple[str, Sequence[Any]]:
         either = " | ".join(

@@ -15,6 +15,7 @@ from dshloop.memory.postgres.connection import Lent
 from dshloop.memory.postgres.faults import explained, hopeless, lost
 from dshloop.memory.postgres.migrate import migrate, refuse_older, version_of
 from dshloop.memory.postgres.schema import MIGRATIONS
+from dshloop.memory.postgres.statistics import Statistics
 
 if TYPE_CHECKING:
     from dshloop.memory.postgres.connection import Server
@@ -42,6 +43,7 @@ class PostgresDatabase:
         self._known = False
         self._writer: Lent | None = None
         self._fault: Exception | None = None
+        self._statistics = Statistics()
         self._salt = _number(f"keys {place.schema}")
         self._lock = _number(f"store {place.schema}")
 
@@ -61,7 +63,7 @@ class PostgresDatabase:
                 yield None
                 return
             with self._begun(_READ) as (server, _):
-                yield Lent(server, self._salt)
+                yield Lent(server, self._statistics, self._salt)
 
     @contextmanager
     def looking(self) -> Iterator[Lent | None]:
@@ -74,7 +76,7 @@ class PostgresDatabase:
                 yield None
                 return
             with self._begun(None) as (server, _):
-                yield Lent(server, self._salt)
+                yield Lent(server, self._statistics, self._salt)
 
     @contextmanager
     def reading_apart(self) -> Iterator[Lent | None]:
@@ -84,7 +86,7 @@ class PostgresDatabase:
                 yield None
                 return
             with self._begun(_READ) as (server, _):
-                lent = Lent(server, self._salt, piecewise=True)
+                lent = Lent(server, self._statistics, self._salt, piecewise=True)
                 try:
                     yield lent
                 finally:
@@ -119,7 +121,7 @@ class PostgresDatabase:
         self._pool = None
 
     def _written(self, server: Server, numbers: tuple[int, int]) -> Iterator[Lent]:
-        lent = Lent(server, self._salt)
+        lent = Lent(server, self._statistics, self._salt)
         lent.provide(*numbers)
         self._writer, self._fault = lent, None
         try:

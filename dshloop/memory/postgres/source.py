@@ -1,18 +1,17 @@
 """The schema as the source of answers (sqlite/recall/source.py): ranking is the embedded store's.
 
-How many entries have a word is counted in the index. In a large store the counts of the common
-words come from the server's own statistics, which it takes by itself (autovacuum), and are kept for
-a minute: a count that has become old costs a little order, never an entry.
+How many entries have a word is counted in the index, unless it is known from before
+(statistics.py).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dshloop.memory.entries import Entry
 from dshloop.memory.postgres.connection import Lent
+from dshloop.memory.postgres.statistics import counted
 from dshloop.memory.postgres.words import asked, beginning, fitting, original
 from dshloop.memory.sqlite import lookup
 from dshloop.memory.sqlite.filters import where
@@ -22,10 +21,6 @@ from dshloop.memory.sqlite.recall.rank import Beside
 from dshloop.memory.sqlite.recall.source import COMPARED, EXTENSIONS
 from dshloop.memory.store import Filters
 
-_LARGE = 5_000
-"""Entries from which on statistics are used."""
-_FRESH = 60.0
-"""Seconds that they are kept."""
 _MOST_READ = 400
 """Entries that are read for the rarest words of a question, whatever else they have; for its other
 words only those are that have a second one."""
@@ -84,18 +79,6 @@ _BESIDE = """
       SELECT {line}, {fits} FROM unnest(before || after) AS best (seq) {join} WHERE {visible}
     ) AS lines ON true
 """
-_STATISTICS = """
-    SELECT CAST(CAST(most_common_elems AS text) AS text[]), most_common_elem_freqs
-    FROM pg_stats
-    WHERE schemaname = current_schema() AND tablename = 'memory_index' AND attname = 'words'
-"""
-_ROWS = "SELECT reltuples FROM pg_class WHERE oid = CAST('memory_index' AS regclass)"
-_MEAN = """
-    SELECT avg(words) FROM (
-      SELECT words FROM entries WHERE latest = 1 ORDER BY seq DESC LIMIT 1000
-    ) AS newest
-"""
-_SIZE = "SELECT count(*), coalesce(sum(words), 0) FROM entries WHERE latest = 1"
 
 
 class _Shape(NamedTuple):
@@ -113,59 +96,25 @@ _FROM_BOTH = _Shape(
 )
 
 
-class Statistics:
-    """What a store remembers of how common words are, from question to question."""
-
-    def __init__(self) -> None:
-        self._until = 0.0
-        self.size: tuple[int, int] | None = None
-        self.counts: dict[str, int] = {}
-
-    def refresh(self, lent: Lent) -> None:
-        """Take them again when they are too old."""
-        if time.monotonic() < self._until:
-            return
-        self.size, self.counts = None, {}
-        rows = int(lent.native(_ROWS).fetchone()[0])
-        if rows >= _LARGE:
-            self._take(lent, rows)
-            self._until = time.monotonic() + _FRESH
-
-    def _take(self, lent: Lent, rows: int) -> None:
-        found = lent.native(_STATISTICS).fetchone()
-        if found is None:  # row-level security hides them: counted in what the role sees
-            entries, words = lent.native(_SIZE).fetchone()
-            self.size = int(entries), int(words)
-            return
-        self.size = rows, int(rows * float(lent.native(_MEAN).fetchone()[0] or 0))
-        words, shares = found
-        if words is not None:
-            self.counts = {
-                word: max(round(share * rows), 1)
-                for word, share in zip(words, shares, strict=False)
-            }
-
-
 class PostgresSource:
     """One question's view of a schema."""
 
-    def __init__(self, lent: Lent, filters: Filters, now: float, statistics: Statistics) -> None:
+    def __init__(self, lent: Lent, filters: Filters, now: float) -> None:
         self._lent = lent
         self._filters = filters
         self._now = now
-        self._statistics = statistics
+        self._statistics = lent.statistics
         self._read: dict[int, Line] = {}
         self._fits = _native(*where(filters, now))
         self._visible = _native(*where(Filters(project=filters.project), now))
         more = (filters.type, filters.concept, filters.file)
         self._shape = _FROM_INDEX if all(one is None for one in more) else _FROM_BOTH
-        statistics.refresh(lent)
+        lent.statistics.refresh(lent)
 
     def size(self) -> tuple[int, int]:
         if self._statistics.size is not None:
             return self._statistics.size
-        entries, words = self._lent.native(_SIZE).fetchone()
-        return int(entries), int(words)
+        return counted(self._lent)
 
     def frequency(self, forms: Iterable[str]) -> dict[str, int]:
         known = self._statistics.counts

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshloop.memory.postgres.database import PATIENCE, PostgresDatabase
-from dshloop.memory.postgres.source import PostgresSource, Statistics
+from dshloop.memory.postgres.source import PostgresSource
 from dshloop.memory.sqlite.lookup import counts
 from dshloop.memory.sqlite.meaning.model import Meaning
 from dshloop.memory.sqlite.stats import most_first
@@ -58,7 +58,6 @@ class PostgresStore(RowStore):
         super().__init__(database, meaning, clock, synonyms)
         self.place = place
         self._server = database
-        self._statistics = Statistics()
 
     def stats(self) -> Stats:
         with self._server.reading() as lent:
@@ -67,7 +66,7 @@ class PostgresStore(RowStore):
             return _stats(lent, self.name, self._server.where, self._clock())
 
     def _source(self, connection: Any, filters: Filters, now: float) -> Source:
-        return PostgresSource(connection, filters, now, self._statistics)
+        return PostgresSource(connection, filters, now)
 
 
 def _stats(lent: Lent, name: str, where: str, now: float) -> Stats:
