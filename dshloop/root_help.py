@@ -12,9 +12,9 @@ Commands:
   profile   Show, edit, check and mend DSH profiles.
   plugin    Add, update, switch and remove the plugins of a profile.
   session   Run, look at, mend, copy and keep sessions.
-  loop      List, explain, check, route and register agent loops.
+  loop      List, explain, check, route, write and try agent loops.
   driver    List, choose and register the drivers that run loops.
-  agent     List, add and remove the agents of a profile's dock.
+  agent     List, add, start and team up the agents of a profile.
   provider  List and try the model providers that sessions ask.
   memory    Remember, recall and manage memories.
   history   List the changes made by dshloop.

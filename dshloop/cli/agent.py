@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dshloop.runs.agents import StartedAgent
     from dshloop.runs.docking import Docking
 
-app = new_app("agent", "List, add, remove and start the agents of a profile's dock.", profile=True)
+app = new_app("agent", "List, add, start and team up the agents of a profile.", profile=True)
 app.add_typer(team)
 
 
