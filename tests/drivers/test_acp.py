@@ -150,71 +150,6 @@ def test_a_cancelled_turn_keeps_the_text_so_far(stage: Stage, word: str) -> None
     asyncio.run(scene())
 
 
-def test_a_crash_is_told_and_the_next_turn_goes_on_with_its_session(stage: Stage) -> None:
-    async def scene() -> None:
-        stage.plan("crash", "answer")
-        async with stage.agent() as agent:
-            await say(agent, "one")
-            assert failure(agent)["code"] == "ENGINE_DIED"
-            assert SECRET not in str(agent.session.events)
-            await say(agent, "two")
-            assert said(agent) == ["heard two"]
-        assert stage.methods().count("session/resume") == 1
-
-    asyncio.run(scene())
-
-
-def test_a_call_without_a_result_is_answered_after_a_crash(stage: Stage) -> None:
-    async def scene() -> None:
-        stage.plan("midcall")
-        async with stage.agent() as agent:
-            await say(agent, "one")
-            (result,) = of_type(agent, "tool/result")
-            assert result["data"]["error"]["code"] == "TOOL_OUTCOME_UNKNOWN"
-            assert shape(agent)[-2:] == ["step/end", "turn/end"]
-
-    asyncio.run(scene())
-
-
-def test_silence_ends_the_turn(stage: Stage) -> None:
-    async def scene() -> None:
-        stage.plan("answer", "hang")
-        async with stage.agent() as agent:
-            await say(agent, "one")
-            agent.link._settings = EngineSettings(  # type: ignore[attr-defined]
-                stage.settings.variables, None, stage.settings.acp_command, 0.3
-            )
-            await say(agent, "two")
-            assert failure(agent)["code"] == "ENGINE_SILENT"
-
-    asyncio.run(scene())
-
-
-@pytest.mark.parametrize("word", ["broken", "nonsense"])
-def test_what_is_no_message_or_no_update_ends_the_turn(
-    stage: Stage, word: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    async def scene() -> None:
-        stage.plan(word, "answer")
-        async with stage.agent() as agent:
-            await say(agent, "one", "two")
-            assert reasons(agent)[0]["error"]["code"] == "ENGINE_ANSWER"
-            assert said(agent)[-1] == "heard two"
-
-    asyncio.run(scene())
-    assert capfd.readouterr().err == ""
-
-
-def test_a_line_of_megabytes_comes_whole(stage: Stage) -> None:
-    async def scene() -> None:
-        stage.plan("big")
-        async with stage.agent() as agent:
-            await say(agent, "one")
-            assert said(agent) == ["x" * 3_000_000]
-
-    asyncio.run(scene())
-
-
 def test_an_error_of_the_agent_is_told_and_the_process_stays(stage: Stage) -> None:
     async def scene() -> None:
         stage.plan("refused", "answer")
@@ -242,16 +177,6 @@ def test_a_plan_and_usage_are_recorded(stage: Stage) -> None:
     asyncio.run(scene())
 
 
-def test_max_tokens_is_the_end_of_the_turn(stage: Stage) -> None:
-    async def scene() -> None:
-        stage.plan("cut")
-        async with stage.agent() as agent:
-            await say(agent, "one")
-            assert reasons(agent) == [{"kind": "max-tokens"}]
-
-    asyncio.run(scene())
-
-
 def test_another_version_of_the_protocol_is_refused(stage: Stage) -> None:
     async def scene() -> None:
         stage.variables["ENGINE_VERSION"] = "7"
@@ -259,18 +184,6 @@ def test_another_version_of_the_protocol_is_refused(stage: Stage) -> None:
             await say(agent, "one")
             assert failure(agent)["code"] == "ENGINE_VERSION"
             assert failure(agent)["details"]["version"] == 7
-
-    asyncio.run(scene())
-
-
-def test_an_agent_that_keeps_no_sessions_is_told_of(stage: Stage) -> None:
-    async def scene() -> None:
-        stage.variables["ENGINE_FORGETS"] = "1"
-        async with stage.agent() as agent:
-            await say(agent, "one")
-        async with stage.agent(resume=True) as agent:
-            await say(agent, "two")
-            assert failure(agent)["code"] == "ENGINE_SESSION_LOST"
 
     asyncio.run(scene())
 
