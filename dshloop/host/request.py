@@ -152,11 +152,13 @@ class _Exchange:
             error = finish.get("failure") or failure("the request failed")
         if error is None and kind is None:
             error = failure("the model's stream ended before its answer did", "STREAM_CLOSED")
+        content = self.assembly.content() if error is None else []
+        calls = [block for block in content if block["type"] == "tool-call"]
+        if len({call["id"] for call in calls}) < len(calls):
+            error = failure("two calls of the model's answer have the same id", MALFORMED)
         if error is not None:
             return Answer(failure=error)
-        content = self.assembly.content()
         self._record(content)
-        calls = [block for block in content if block["type"] == "tool-call"]
         cut = kind == "max-tokens"
         return Answer(calls=() if cut else calls, cut=cut)
 

@@ -40,6 +40,7 @@ class ChatReader:
         self._count = 0  # blocks begun
         self._text: TextBlock | None = None  # the one that is open
         self._calls: dict[int, CallBlock] = {}  # by the wire's own index
+        self._ids: dict[int, object] = {}  # what the wire calls them
         self._finish: str | None = None
         self._usage: Mapping[str, Any] | None = None
 
@@ -114,12 +115,14 @@ class ChatReader:
         if type(index) is not int:
             index = len(self._calls) - (0 if call_id or not self._calls else 1)
         known = self._calls.get(index)
-        if known is not None and not (named and known.name and call_id and call_id != known.id):
+        again = known is not None and (not call_id or call_id == self._ids[index])
+        if known is not None and not (named and known.name and not again):
             return known
         while index in self._calls:  # some servers give all their calls the index 0
             index += 1
-        block = CallBlock(self._next(), str(call_id or f"call_{uuid.uuid4().hex}"))
-        self._calls[index] = block
+        own = call_id if call_id and call_id not in self._ids.values() else None  # or all one id
+        block = CallBlock(self._next(), str(own or f"call_{uuid.uuid4().hex}"))
+        self._calls[index], self._ids[index] = block, call_id
         return block
 
     def _next(self) -> int:

@@ -84,6 +84,21 @@ def test_a_bad_chunk_ends_the_request_and_not_the_session(
     assert len(data_of(agent, "assistant/message")) == 1
 
 
+def test_an_answer_with_two_calls_of_one_id_fails() -> None:
+    same = [call("n"), {**call("n"), "index": 2}, finish("tool-calls")]
+
+    async def run() -> Agent:
+        agent = agent_on(Scripted(same))
+        agent.followup(user_message("one"))
+        await agent.when_idle()
+        return agent
+
+    agent = asyncio.run(run())
+    (end,) = data_of(agent, "turn/end")
+    assert end["reason"]["error"]["code"] == "MALFORMED_RESPONSE"
+    assert not data_of(agent, "tool/call")
+
+
 def test_chunks_of_the_spec_are_taken() -> None:
     good = [
         *text("a", ""),

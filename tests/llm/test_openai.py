@@ -85,6 +85,19 @@ def test_calls_of_servers_that_count_badly_are_told_apart() -> None:
     assert [(one["id"], one["arguments"]) for one in content] == [("a", "{}"), ("b", "{}")]
 
 
+def test_calls_of_servers_that_give_all_one_id_get_ids_of_their_own() -> None:
+    same = chat(
+        call(0, id="a", name="x", args="{"),
+        call(1, id="a", name="y", args="{"),
+        call(0, id="a", name="x", args="}"),
+        call(1, id="a", name="y", args="}"),
+    )
+    first, second = assembled(read_chat(same)).content()
+    assert [first["id"], first["name"], second["name"]] == ["a", "x", "y"]
+    assert second["id"].startswith("call_")
+    assert first["arguments"] == second["arguments"] == "{}"
+
+
 def test_a_call_without_an_id_gets_one_and_stop_means_calls_too() -> None:
     whole = assembled(read_chat(chat(call(0, name="x", args="{}"))))
     assert whole.content()[0]["id"].startswith("call_")
