@@ -180,7 +180,8 @@ def image_of(block: Block, attachments: Attachments | None) -> tuple[str, str]:
     try:
         content = attachments.read(name)
     except DshloopError as fault:
-        raise WireError(fault.message, "UNSUPPORTED_CONTENT") from None
+        mend = f"attach {given.get('name') or 'it'} once more and it is found again"
+        raise WireError(f"{fault.message}; {mend}", "UNSUPPORTED_CONTENT") from None
     return media_type, b64encode(content).decode("ascii")
 
 

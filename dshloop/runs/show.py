@@ -12,6 +12,7 @@ from dshloop.loops.binding import Stored, stored_binding
 from dshloop.paths import Places
 from dshloop.runs.listing import binding_json
 from dshloop.runs.reply import failure_of, failure_text
+from dshloop.sessions.export.pieces import block_text, content_text, context_label
 from dshloop.sessions.locate import locate
 from dshloop.terminal import one_line
 from dshloop.times import iso_time
@@ -107,11 +108,10 @@ def _user(data: Mapping[str, Any]) -> str:
     """Show a person's words as theirs, and whatever else came in as what it is."""
     found = data.get("source")
     source = found if isinstance(found, dict) else {}
-    text = _content(data)
+    text = content_text(data)
     if source.get("kind") == "user":
         return f"you: {text}"
-    names = [str(source[name]) for name in ("kind", "plugin", "form") if source.get(name)]
-    return f"[context added by {' '.join(names) or '?'}]\n{_indented(text)}"
+    return f"[context added by {context_label(source)}]\n{_indented(text)}"
 
 
 def _message(data: Mapping[str, Any]) -> str | None:
@@ -122,12 +122,12 @@ def _message(data: Mapping[str, Any]) -> str | None:
     model = source.get("model") if isinstance(source, dict) else None
     name = f"assistant ({model})" if model else "assistant"
     cut = " [interrupted]" if data.get("interrupted") else ""
-    text = _content(message)
+    text = _answer(message)
     return f"{name}: {text}{cut}" if text or cut else None
 
 
 def _system(data: Mapping[str, Any]) -> str:
-    return f"[system prompt]\n{_indented(_content(data.get('message')))}"
+    return f"[system prompt]\n{_indented(content_text(data.get('message')))}"
 
 
 def _call(data: Mapping[str, Any]) -> str:
@@ -136,7 +136,7 @@ def _call(data: Mapping[str, Any]) -> str:
 
 def _result(data: Mapping[str, Any]) -> str:
     message = data.get("message")
-    text = one_line(_content(message), _LONGEST_RESULT)
+    text = one_line(content_text(message), _LONGEST_RESULT)
     failed = " failed" if "error" in data else ""
     return f"  result{failed}: {text}"
 
@@ -145,25 +145,17 @@ def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.split("\n"))
 
 
-def _content(message: object) -> str:
-    """Give the readable text of a message's blocks, in order."""
-    content = message.get("content") if isinstance(message, Mapping) else None
+def _answer(message: Mapping[str, Any]) -> str:
+    """Give the text of a model's message, its thoughts marked."""
+    content = message.get("content")
     blocks = content if isinstance(content, list) else []
     return "\n".join(filter(None, map(_block, blocks)))
 
 
 def _block(block: object) -> str | None:
-    if not isinstance(block, dict):
-        return None
-    kind = block.get("type")
-    if kind == "tool-result":
-        return _content(block)
-    if kind in ("image", "file"):
-        return f"[{kind}]"
-    text = block.get("text")
-    if not isinstance(text, str):
-        return None
-    return f"[thinking] {text}" if kind == "reasoning" else text
+    text = block_text(block)
+    thought = isinstance(block, Mapping) and block.get("type") == "reasoning"
+    return f"[thinking] {text}" if thought and text is not None else text
 
 
 _RENDERERS: dict[str, Callable[[Mapping[str, Any]], str | None]] = {

@@ -60,8 +60,9 @@ def test_an_image_without_words_is_sent(wire: Any) -> None:
 
 @pytest.mark.parametrize("wire", [ChatWire(), MessagesWire()])
 def test_an_image_that_is_gone_is_refused(wire: Any) -> None:
-    gone = {"type": "image", "attachment": {"attachmentId": "b", "mediaType": "image/png"}}
+    facts = {"attachmentId": "b", "mediaType": "image/png", "name": "cat.png"}
+    gone = {"type": "image", "attachment": facts}
     with pytest.raises(WireError) as caught:
         body(wire, user_message("look", images=[gone]))
     assert caught.value.failure["code"] == "UNSUPPORTED_CONTENT"
-    assert "b is not here" in caught.value.failure["message"]
+    assert "b is not here; attach cat.png once more" in caught.value.failure["message"]

@@ -100,3 +100,13 @@ def test_a_file_without_anything_whole_is_unreadable(places: Places, tmp_path: P
 def test_the_header_is_kept_as_it_stands(places: Places, tmp_path: Path) -> None:
     path = write(tmp_path / "session.jsonl", [], {**HEADER, "more": [1]})
     assert show_session(places, str(path), CWD).as_json()["header"]["more"] == [1]
+
+
+def test_an_image_is_shown_by_its_name(tmp_path: Path) -> None:
+    content = [
+        {"type": "text", "text": "look"},
+        {"type": "image", "attachment": {"attachmentId": "sha256-0", "name": "a.png"}},
+    ]
+    said = {"id": "m", "role": "user", "content": content, "source": {"kind": "user"}}
+    text = shown(tmp_path / "log.jsonl", [event("user/message", 0, said)])
+    assert text.endswith("you: look\n[image: a.png]")

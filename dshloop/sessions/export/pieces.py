@@ -123,7 +123,7 @@ def _assistant(data: Mapping[str, Any], time: int) -> Iterator[Piece]:
     thought = [str(b.get("text", "")) for b in blocks if _type(b) == "reasoning"]
     if any(thought):
         yield Piece("thinking", "\n".join(thought), model, time=time)
-    said = "\n".join(filter(None, (_block(b) for b in blocks if _type(b) != "reasoning")))
+    said = "\n".join(filter(None, (block_text(b) for b in blocks if _type(b) != "reasoning")))
     if data.get("interrupted"):
         said = f"{said} [interrupted]".strip()
     if said:
@@ -147,14 +147,15 @@ def content_text(message: object) -> str:
     """Give the readable text of a message's blocks, in order."""
     content = message.get("content") if isinstance(message, Mapping) else None
     blocks = content if isinstance(content, list) else []
-    return "\n".join(filter(None, map(_block, blocks)))
+    return "\n".join(filter(None, map(block_text, blocks)))
 
 
 def _type(block: object) -> object:
     return block.get("type") if isinstance(block, Mapping) else None
 
 
-def _block(block: object) -> str | None:
+def block_text(block: object) -> str | None:
+    """Give what of a block is to be read; an image or a file is its name."""
     if not isinstance(block, Mapping):
         return None
     kind = block.get("type")
