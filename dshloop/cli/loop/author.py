@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,7 +36,7 @@ def new(
 
     run = invocation(ctx)
     journal = run.journal_for(dry_run=dry_run)
-    folder = absolute(into or loop, run.env.cwd, run.env.variables)
+    folder = absolute(loop if into is None else into, run.env.cwd, run.env.variables)
     package = plan_package(loop, "driver" if driver else "strategy", folder)
     if not dry_run:
         journal.record(run.command, package.changes, cwd=run.env.cwd)
@@ -49,10 +50,18 @@ def new(
     }
     lines = [f"{'would write' if dry_run else 'wrote'} {shown(folder)}"]
     lines += [f"  {name}" for name in package.files]
-    where = into or f"./{loop}"
+    where = _as_typed(folder, run.env.cwd)
     notices = [f"try it: dshloop loop test {where}", f"install it: pip install {where}"]
     told = ["dry run: nothing was changed"] if dry_run else notices
     return Result(data, "\n".join(lines), notices=told)
+
+
+def _as_typed(folder: Path, cwd: Path) -> str:
+    """Give a folder as a word for a shell that nobody takes for a package's name."""
+    from shlex import quote
+
+    inside = folder.is_relative_to(cwd)
+    return f"./{quote(str(folder.relative_to(cwd)))}" if inside else quote(str(folder))
 
 
 @app.command("test", cls=Command, epilog="Example: dshloop loop test ./careful")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -70,10 +72,22 @@ def names_of(loop_id: str) -> Names:
             loop=loop_id,
             module=module,
         )
-    return Names(loop_id, module, "".join(word.capitalize() for word in words), "-".join(own))
+    return Names(loop_id, module, _class_name(words), "-".join(own))
 
 
 _TAKEN = frozenset({*sys.stdlib_module_names, "dshloop"})
+
+
+def _class_name(words: Sequence[str]) -> str:
+    """Make a class name that is none of Python's own and none that a template uses itself."""
+    name = "".join(word.capitalize() for word in words)
+    return f"{name}Loop" if hasattr(builtins, name) or name in _used() else name
+
+
+def _used() -> frozenset[str]:
+    """Give the words of all modules and tests that packages are made of."""
+    sources = (path.read_text(encoding="utf-8") for path in _TEMPLATES.rglob(f"*.py{_SUFFIX}"))
+    return frozenset(word for source in sources for word in re.findall(r"\w+", source))
 
 
 def plan_package(loop_id: str, kind: Kind, folder: Path) -> NewPackage:

@@ -56,6 +56,24 @@ def test_another_folder_and_an_engine_of_its_own(here: Path) -> None:
     assert "parrot_loop.py" in written(here / "deep" / "er")
 
 
+@pytest.mark.parametrize(
+    ("into", "typed"),
+    [("mine", "./mine"), ("two words", "./'two words'"), ("../beside", "{}/beside")],
+)
+def test_what_to_type_next_works_as_it_stands(here: Path, into: str, typed: str) -> None:
+    ran = dshloop("loop", "new", "careful", "--into", into, cwd=here)
+    typed = typed.format(here.parent)
+    assert ran.err.splitlines() == [
+        f"try it: dshloop loop test {typed}",
+        f"install it: pip install {typed}",
+    ]
+
+
+def test_no_folder_is_no_folder_of_the_loops_name(here: Path) -> None:
+    ran = dshloop("loop", "new", "careful", "--into", "", "--json", cwd=here)
+    assert ran.error["code"] == "OUTPUT_EXISTS"
+
+
 @pytest.mark.parametrize(("name", "code"), [("Careful", "INVALID_LOOP_ID"), ("9", "LOOP_NAME")])
 def test_a_bad_name_is_refused(here: Path, name: str, code: str) -> None:
     ran = dshloop("loop", "new", name, "--json", cwd=here)
@@ -107,7 +125,9 @@ def test_several_loops_are_reported_one_after_the_other() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "kind"), [("my.own-loop", []), ("class", ["--driver"])])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("my.own-loop", []), ("tool", []), ("none", []), ("echo", ["--driver"])]
+)
 def test_the_tests_of_a_new_package_pass_at_once(here: Path, name: str, kind: list[str]) -> None:
     assert dshloop("loop", "new", name, *kind, "--into", "new", cwd=here).code == 0
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dshloop.errors import InvalidLoopIdError, LoopNameError, OutputExistsError, UsageError
@@ -23,6 +23,10 @@ from dshloop.runs.authoring.new import Kind, Names, names_of, plan_package
         ("loop2.strategy3", "loop2_strategy3_loop", "Loop2Strategy3", "loop2-strategy3-loop"),
         ("a_b", "a_b_loop", "AB", "a-b-loop"),
         ("class", "class_loop", "Class", "class-loop"),
+        ("none", "none_loop", "NoneLoop", "none-loop"),
+        ("value-error", "value_error_loop", "ValueErrorLoop", "value-error-loop"),
+        ("tool", "tool_loop", "ToolLoop", "tool-loop"),
+        ("engine", "engine_loop", "EngineLoop", "engine-loop"),
     ],
 )
 def test_names_are_made_of_the_id(loop_id: str, module: str, class_name: str, package: str) -> None:
@@ -44,6 +48,10 @@ def test_an_id_that_names_no_module_is_refused(loop_id: str, error: type[UsageEr
 
 
 @given(st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True), st.sampled_from(get_args(Kind)))
+@example("true", "strategy")
+@example("tool", "strategy")
+@example("echo", "driver")
+@example("hosted-driver", "driver")
 def test_every_accepted_id_gives_python_and_toml(loop_id: str, kind: Kind) -> None:
     try:
         package = plan_package(loop_id, kind, Path("/nowhere/at-all"))
@@ -58,9 +66,14 @@ def test_every_accepted_id_gives_python_and_toml(loop_id: str, kind: Kind) -> No
     points = about["project"]["entry-points"]["dshloop.loops"]
     assert points == {loop_id: f"{package.names.module}:{package.names.class_name}"}
     module = ast.parse(texts[f"{package.names.module}.py"])
-    assert package.names.class_name in [
-        node.name for node in module.body if isinstance(node, ast.ClassDef)
-    ]
+    named = [bound for node in module.body for bound in names_bound_by(node)]
+    assert named.count(package.names.class_name) == 1  # and not by what it needs itself
+
+
+def names_bound_by(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [one.asname or one.name for one in node.names]
+    return [node.name] if isinstance(node, ast.ClassDef) else []
 
 
 def test_a_folder_that_is_there_is_refused(tmp_path: Path) -> None:
