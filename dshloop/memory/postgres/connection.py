@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dshloop.memory.postgres.statistics import Statistics, counted
 from dshloop.memory.postgres.words import asked, fitting, original, vector
 from dshloop.memory.sqlite.rows import Packed, unpacked
 
 if TYPE_CHECKING:
     import psycopg
-
-    from dshloop.memory.postgres.statistics import Statistics
 
     Server = psycopg.Connection[tuple[Any, ...]]
     Cursor = psycopg.Cursor[tuple[Any, ...]]
@@ -119,6 +118,10 @@ class Lent:
                 for statement, values in queue:
                     cursor = self.server.execute(statement, values)
         return cursor
+
+    def findable(self) -> int:
+        self.statistics.refresh(self)
+        return (self.statistics.size or counted(self))[0]
 
     def new_seq(self, count: int = 1) -> int:
         if count == 1:

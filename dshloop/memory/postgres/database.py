@@ -13,7 +13,7 @@ from dshloop.errors import StoreReadOnlyError
 from dshloop.memory.postgres import pools
 from dshloop.memory.postgres.connection import Lent
 from dshloop.memory.postgres.faults import explained, hopeless, lost
-from dshloop.memory.postgres.migrate import migrate, refuse_older, version_of
+from dshloop.memory.postgres.migrate import add_pgvector, migrate, refuse_older, version_of
 from dshloop.memory.postgres.schema import MIGRATIONS
 from dshloop.memory.postgres.statistics import Statistics
 
@@ -110,6 +110,14 @@ class PostgresDatabase:
             begin = f"BEGIN; SELECT pg_advisory_xact_lock{shared}({self._lock}); {_NUMBERS}"
             with self._begun(begin) as (server, numbers):
                 yield from self._written(server, numbers)
+
+    def add_pgvector(self) -> bool:
+        """Let the server find nearest vectors where it can; tell whether it does."""
+        with explained(self.where):
+            if not self._there(make=True):
+                return False
+            with self._begun(None) as (server, _):
+                return add_pgvector(server, self.place.schema)
 
     def scrub(self) -> None:
         """Nothing to do: the server overwrites what was deleted when it vacuums."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dshloop.errors import StoreNewerError, StoreOlderError
-from dshloop.memory.postgres.schema import MIGRATIONS
+from dshloop.memory.postgres.schema import MIGRATIONS, PGVECTOR
 
 if TYPE_CHECKING:
     from dshloop.memory.postgres.connection import Server
@@ -17,6 +17,13 @@ _THERE = """
       SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = 'migrations'
     )
 """
+
+
+_EXTENSION = """
+    SELECT n.nspname FROM pg_catalog.pg_extension AS e
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
+"""
+_AVAILABLE = "SELECT 1 FROM pg_catalog.pg_available_extensions WHERE name = 'vector'"
 
 
 def version_of(server: Server, schema: str) -> int:
@@ -57,6 +64,27 @@ def migrate(server: Server, schema: str) -> None:
             server.execute(
                 f"INSERT INTO {_name(schema)}.migrations (number) VALUES (%s)", (number,)
             )
+        add_pgvector(server, schema)
+
+
+def add_pgvector(server: Server, schema: str) -> bool:
+    """Let the server find nearest vectors where it has pgvector; tell whether it does now."""
+    import psycopg
+
+    found = server.execute(_EXTENSION).fetchone()
+    if found is None and server.execute(_AVAILABLE).fetchone() is None:
+        return False
+    vector = _name("public" if found is None else found[0])
+    try:
+        with server.transaction():
+            server.execute("SET LOCAL statement_timeout = 0")
+            server.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+            for statement in PGVECTOR:
+                named = statement.replace("{schema}", _name(schema))
+                server.execute(named.replace("{vector}", vector))
+    except psycopg.errors.InsufficientPrivilege:  # who may not do that can do without
+        return False
+    return True
 
 
 def refuse_older(version: int, schema: str) -> None:

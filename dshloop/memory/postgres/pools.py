@@ -54,6 +54,9 @@ class Place(NamedTuple):
             # One plan for a statement whatever its values: planning would take longer than most.
             "plan_cache_mode": "force_generic_plan",
             "jit": "off",
+            # of pgvector, which need not be there
+            "hnsw.ef_search": "200",
+            "hnsw.iterative_scan": "relaxed_order",
         }
 
 

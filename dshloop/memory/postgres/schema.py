@@ -282,3 +282,59 @@ _FIRST = (*_TABLES, *_INDEX, *_VECTORS, *_FUNCTIONS, *_SECURITY, *_ALLOWING)
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
 """Each a sequence of statements, run in one transaction; ``{schema}`` is the schema's name."""
+
+# Run when there is pgvector, with ``{vector}`` for its schema; running it again does no harm.
+PGVECTOR = (
+    "ALTER TABLE {schema}.vectors ADD COLUMN IF NOT EXISTS embedding {vector}.vector",
+    # A blob is a scale, which says nothing about the direction, and a signed byte a dimension.
+    """
+    CREATE OR REPLACE FUNCTION {schema}.as_vector(blob bytea) RETURNS {vector}.vector
+    LANGUAGE sql IMMUTABLE AS $$
+      SELECT CAST(
+        array_agg(CAST(CASE WHEN byte > 127 THEN byte - 256 ELSE byte END AS real) ORDER BY place)
+        AS {vector}.vector
+      )
+      FROM generate_series(4, length(blob) - 1) AS place, get_byte(blob, place) AS byte
+    $$
+    """,
+    """
+    CREATE OR REPLACE FUNCTION {schema}.fill_embedding() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      new.embedding := {schema}.as_vector(new.vector);
+      RETURN new;
+    END $$
+    """,
+    "DROP TRIGGER IF EXISTS embedding_filled ON {schema}.vectors",
+    """
+    CREATE TRIGGER embedding_filled BEFORE INSERT OR UPDATE OF vector ON {schema}.vectors
+    FOR EACH ROW EXECUTE FUNCTION {schema}.fill_embedding()
+    """,
+    "UPDATE {schema}.vectors SET vector = vector WHERE embedding IS NULL",
+    """
+    CREATE OR REPLACE FUNCTION {schema}.index_model(model bigint, size integer) RETURNS void
+    LANGUAGE plpgsql AS $$
+    BEGIN
+      IF size <= 2000 THEN
+        EXECUTE format(
+          'CREATE INDEX IF NOT EXISTS %I ON {schema}.vectors USING hnsw'
+          ' (CAST(embedding AS {vector}.vector(%s)) {vector}.vector_cosine_ops) WHERE model = %s',
+          'vectors_of_model_' || model, size, model);
+      END IF;
+    END $$
+    """,
+    # Whoever stores the first vector of a model makes its index, as the owner of the tables.
+    """
+    CREATE OR REPLACE FUNCTION {schema}.model_added() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = pg_catalog AS $$
+    BEGIN
+      PERFORM {schema}.index_model(new.number, new.dimensions);
+      RETURN NULL;
+    END $$
+    """,
+    "DROP TRIGGER IF EXISTS model_indexed ON {schema}.embedding_models",
+    """
+    CREATE TRIGGER model_indexed AFTER INSERT ON {schema}.embedding_models
+    FOR EACH ROW EXECUTE FUNCTION {schema}.model_added()
+    """,
+    "SELECT {schema}.index_model(number, dimensions) FROM {schema}.embedding_models",
+)

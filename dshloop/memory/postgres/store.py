@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshloop.memory.postgres.database import PATIENCE, PostgresDatabase
 from dshloop.memory.postgres.source import PostgresSource
 from dshloop.memory.sqlite.lookup import counts
-from dshloop.memory.sqlite.meaning.model import Meaning
+from dshloop.memory.sqlite.meaning.model import Filled, Meaning
 from dshloop.memory.sqlite.stats import most_first
 from dshloop.memory.sqlite.store import RowStore
 from dshloop.memory.store import Filters, Stats
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder
     from dshloop.memory.postgres.connection import Lent
     from dshloop.memory.postgres.pools import Place
+    from dshloop.memory.sqlite.connection import Connection
+    from dshloop.memory.sqlite.meaning.nearness import VectorIndex
     from dshloop.memory.sqlite.recall.source import Source
 
 _BYTES = """
@@ -54,10 +56,15 @@ class PostgresStore(RowStore):
         patience: float = PATIENCE,
     ) -> None:
         database = PostgresDatabase(place, readonly=readonly, patience=patience)
-        meaning = Meaning(embedder, usual=semantic, tell=notice)
+        meaning = Meaning(embedder, usual=semantic, tell=notice, indexing=_indexing)
         super().__init__(database, meaning, clock, synonyms)
         self.place = place
         self._server = database
+
+    def embed_missing(self) -> Iterator[Filled]:
+        """As the embedded store does, and by pgvector where the server has it meanwhile."""
+        self._server.add_pgvector()
+        yield from super().embed_missing()
 
     def stats(self) -> Stats:
         with self._server.reading() as lent:
@@ -67,6 +74,12 @@ class PostgresStore(RowStore):
 
     def _source(self, connection: Any, filters: Filters, now: float) -> Source:
         return PostgresSource(connection, filters, now)
+
+
+def _indexing(connection: Connection, name: str) -> VectorIndex:
+    from dshloop.memory.postgres.pgvector import index_of
+
+    return index_of(connection, name)
 
 
 def _stats(lent: Lent, name: str, where: str, now: float) -> Stats:

@@ -58,6 +58,9 @@ class SqliteConnection(sqlite3.Connection):
     A transaction that writes has the whole file to itself.
     """
 
+    def findable(self) -> int:
+        return int(self.execute("SELECT entries FROM tally").fetchone()[0])
+
     def new_seq(self, count: int = 1) -> int:  # noqa: ARG002
         return int(self.execute(_NEW_SEQ).fetchone()[0])
 

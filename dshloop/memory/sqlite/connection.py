@@ -41,6 +41,9 @@ class Connection(Protocol):
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object:
         """Run a statement once for each row of values."""
 
+    def findable(self) -> int:
+        """Count the entries that can be found, as far as that is known without looking at each."""
+
     def new_seq(self, count: int = 1) -> int:
         """Give the first of so many numbers in a row that no entry has or had."""
 

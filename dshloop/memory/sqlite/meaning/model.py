@@ -28,6 +28,10 @@ Open = Callable[[], "Embedder"]
 Tell = Callable[[str], None]
 
 
+Indexing = Callable[[Connection, str], "VectorIndex"]
+"""Gives the index of a model's vectors in a database."""
+
+
 class Filled(NamedTuple):
     """How far filling has come: entries looked at, and how many there are."""
 
@@ -55,7 +59,15 @@ class Meaning:
     ``usual`` tells whether questions and writes use it unasked.
     """
 
-    def __init__(self, opening: Open | None, *, usual: bool, tell: Tell | None) -> None:
+    def __init__(
+        self,
+        opening: Open | None,
+        *,
+        usual: bool,
+        tell: Tell | None,
+        indexing: Indexing | None = None,
+    ) -> None:
+        self._indexing = indexing or _in_memory
         self.usual = usual and opening is not None
         self._opening = opening
         self._tell = tell
@@ -112,11 +124,9 @@ class Meaning:
         if question is None:
             return None
         if self._index is None:
-            from dshloop.memory.sqlite.meaning.nearness import VectorIndex
-
-            self._index = VectorIndex(self._model().name)
+            self._index = self._indexing(connection, self._model().name)
         self._index.refresh(connection)
-        self._tell_lacking(connection, len(self._index))
+        self._tell_lacking(connection, self._index.stored)
         try:
             return self._index.ask(connection, question.vector, filters, now)
         except EmbeddingInvalidError as error:
@@ -171,8 +181,7 @@ class Meaning:
         self._say(f"found by words only: {error.message}")
 
     def _tell_lacking(self, connection: Connection, held: int) -> None:
-        (entries,) = connection.execute("SELECT entries FROM tally").fetchone()
-        lacking = entries - held
+        lacking = connection.findable() - held
         if lacking > 0:
             those = "1 entry has" if lacking == 1 else f"{lacking} entries have"
             self._say(f"{those} no vector and can be found by words only: {FILL}")
@@ -182,3 +191,9 @@ class Meaning:
         if self._tell is not None and what not in self._told:
             self._told.add(what)
             self._tell(what)
+
+
+def _in_memory(_connection: Connection, name: str) -> VectorIndex:
+    from dshloop.memory.sqlite.meaning.nearness import VectorIndex
+
+    return VectorIndex(name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,11 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self._numbers)
 
+    @property
+    def stored(self) -> int:
+        """How many vectors there are."""
+        return len(self)
+
     def refresh(self, connection: Connection) -> None:
         """Bring it up to date, inside the transaction that will ask it."""
         self._model = model_of(connection, self.name)
@@ -109,11 +114,16 @@ class VectorIndex:
         """Give (number, seq, group, moment) of the vectors after a number."""
         if self._model is None:
             return np.empty((0, 4), np.int64)
+        values = (number, self._model.number)
+        return self._placed(connection, "v.number > ? AND v.model = ?", values)
+
+    def _placed(self, connection: Connection, which: str, values: Sequence[Any]) -> Rows:
+        """Give (number, seq, group, moment) of some vectors, in the order of their numbers."""
         found = connection.execute(
             "SELECT v.number, v.seq, e.session, e.project, e.kind, CAST(e.created_at AS BIGINT)"
-            " FROM vectors AS v JOIN entries AS e ON e.seq = v.seq"
-            " WHERE v.number > ? AND v.model = ? ORDER BY v.number",
-            (number, self._model.number),
+            f" FROM vectors AS v JOIN entries AS e ON e.seq = v.seq WHERE {which}"
+            " ORDER BY v.number",
+            values,
         )
         parts = [np.empty((0, 4), np.int64)]
         while rows := found.fetchmany(_AT_ONCE):
@@ -185,7 +195,7 @@ class VectorIndex:
         near = np.vecdot(self._usual, question)
         mean, deviation = float(near.mean()), max(float(near.std()), 1e-6)
         nonsense = (float(np.vecdot(self._nonsense, question).max()) - mean) / deviation
-        return Usual(mean, deviation, by_chance(len(self)) + max(nonsense - _SENSE, 0.0))
+        return Usual(mean, deviation, by_chance(self.stored) + max(nonsense - _SENSE, 0.0))
 
     def measured(
         self, connection: Connection, question: Vector, usual: Usual, rows: Rows
