@@ -64,7 +64,7 @@ class Output:
         else:
             self._tell(f"error: {visible(error.message)} ({error.code})")
             if error.hint:
-                self._tell(f"  {visible(error.hint)}")
+                self._tell("\n".join(f"  {line}" for line in visible(error.hint).split("\n")))
         if fault is not None and self.verbose:
             self._tell("".join(traceback.format_exception(fault)).rstrip("\n"))
         return error.exit_code

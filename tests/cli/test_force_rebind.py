@@ -130,3 +130,11 @@ def test_it_does_nothing_to_a_log_that_can_be_read() -> None:
 def test_it_belongs_to_resume() -> None:
     assert dshloop("session", "run", "hi", "--driver", "fake", "--force-rebind").code == 2
     assert dshloop("loop", "explain", "--force-rebind").code == 2
+
+
+def test_every_line_of_a_hint_stands_below_its_error() -> None:
+    damaged(30)
+    first, *hints = dshloop(*RUN[:-1]).err.splitlines()
+    assert first.startswith("error: ")
+    assert len(hints) == 2
+    assert all(line.startswith("  ") for line in hints)

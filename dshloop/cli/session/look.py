@@ -78,7 +78,8 @@ def list_command(
         notices.append(f"{more}: --limit 0 lists all")
     if listing.elsewhere and not (everywhere or cwd or wanted.narrow):
         notices.append(f"{listing.elsewhere} more in other folders: --all lists them")
-    view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty="no sessions here yet")
+    empty = "no session fits" if wanted.narrow else "no sessions here yet"
+    view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty=empty)
     warnings = [_caution(row) for row in listing.rows if row.summary.fault]
     return Result([row.as_json() for row in listing.rows], view, notices=notices, warnings=warnings)
 

@@ -78,6 +78,11 @@ def test_lists_are_narrowed(
     assert [row["id"] for row in rows] == ids
 
 
+def test_a_list_that_nothing_fits_says_so(folders: tuple[Path, Path]) -> None:
+    ran = dshloop("session", "list", "--all", "--loop", "nothing", cwd=folders[0])
+    assert ran.err == "no session fits\n"
+
+
 def test_a_folder_and_all_exclude_each_other() -> None:
     assert dshloop("session", "list", "--all", "--cwd", ".").code == 2
     assert dshloop("session", "list", "--since", "soon").code != 0
