@@ -240,7 +240,7 @@ class AgentmemoryOldError(PeerUnreachableError):
 
 
 class StoreSilentError(PeerUnreachableError):
-    """A store that was asked together with others did not answer in time."""
+    """A store, asked together with others or by a hook, did not answer in time."""
 
     code = "STORE_SILENT"
     hint = "Give it longer: --timeout SECONDS, or dshloop config set memory.timeout SECONDS."

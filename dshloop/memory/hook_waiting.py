@@ -32,8 +32,14 @@ def store_of(outbox: str) -> str:
     return outbox.partition(":")[2]
 
 
-def wait(outbox: Outbox, call: HookCall, setup: Setup, at: float) -> None:
-    """Put what a hook would record behind what waits. Raises OUTBOX_UNUSABLE."""
+def wait(
+    outbox: Outbox, call: HookCall, setup: Setup, at: float, silence: str | None = None
+) -> None:
+    """Put what a hook would record behind what waits. Raises OUTBOX_UNUSABLE.
+
+    After a ``silence`` of the store, which says so, the session's next try is put off: each costs
+    the agent its patience.
+    """
     body = {
         "cwd": call.cwd,
         "data": redact(call.data, private=True).value,
@@ -42,6 +48,9 @@ def wait(outbox: Outbox, call: HookCall, setup: Setup, at: float) -> None:
         "at": at,
     }
     outbox.put(call.session, [Item(call.event, body)])
+    if silence is not None:
+        for first in outbox.due(call.session, all=True):
+            outbox.failed(first, silence)
 
 
 def deliver(store: MemoryRecorder, entry: Entry) -> None:
@@ -54,8 +63,11 @@ def deliver(store: MemoryRecorder, entry: Entry) -> None:
 def caught_up(outbox: Outbox, store: MemoryRecorder, call: HookCall) -> bool:
     """Record what waits of the call's session; False when some of it has to wait on.
 
-    When a session starts, what others left goes too, for a short while.
+    It is not tried before its time. When a session starts, what others left goes too, for a short
+    while.
     """
+    if outbox.due(call.session, all=True) and not outbox.due(call.session):
+        return False
     done = flush(outbox, lambda entry: deliver(store, entry), call.session)
     if done.failed or done.busy:
         return False

@@ -12,6 +12,8 @@ from dshloop.memory.merging import same_text
 from dshloop.memory.recalled import Recalled, recalled
 from dshloop.memory.store import Filters, MemoryReader, MemoryRecorder, Observed
 
+PATIENCE = 5.0
+"""Seconds that a store may take for a hook; agents wait longer (`hook_settings.SECONDS`)."""
 QUERY = 2000
 """Characters of a prompt that are searched for."""
 _MOST = 12

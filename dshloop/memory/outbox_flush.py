@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from dshloop.errors import (
+    AgentmemoryRestartingError,
+    PeerDownError,
+    PeerTimeoutError,
+    StoreSilentError,
+    StoreUnreachableError,
+)
 from dshloop.memory.outbox import SUFFIX, Entry, Outbox
 
 
@@ -19,6 +26,15 @@ def outboxes(folder: Path, *, clock: Callable[[], float] = time.time) -> list[Ou
 Deliver = Callable[[Entry], None]
 """Gives an entry to its store; what it raises is a failed attempt."""
 
+_AWAY = (
+    PeerDownError,
+    PeerTimeoutError,
+    AgentmemoryRestartingError,
+    StoreSilentError,
+    StoreUnreachableError,
+)
+"""What tells that a peer is not there, and not what was wrong with an entry."""
+
 
 class Flushed(NamedTuple):
     """What came of a flush: how many arrived, failed, and belong to a session others deliver."""
@@ -29,9 +45,15 @@ class Flushed(NamedTuple):
 
 
 def flush(outbox: Outbox, deliver: Deliver, session: str | None = None) -> Flushed:
-    """Deliver everything now, each session in its order up to its first failure."""
+    """Deliver everything now, each session in its order up to its first failure.
+
+    A peer that can't be reached is not tried again for the sessions behind.
+    """
     delivered = failed = busy = 0
+    away: list[Mapping[str, Any]] = []
     for first in outbox.due(session, all=True):
+        if first.target in away:
+            continue
         if not outbox.claim(first.session):
             busy += 1
             continue
@@ -42,6 +64,8 @@ def flush(outbox: Outbox, deliver: Deliver, session: str | None = None) -> Flush
                 except Exception as error:
                     outbox.failed(found[0], str(error) or type(error).__name__)
                     failed += 1
+                    if isinstance(error, _AWAY):
+                        away.append(found[0].target)
                     break
                 outbox.done(found[0])
                 delivered += 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.errors import OutboxUnusableError
+from dshloop.errors import OutboxUnusableError, PeerFailedError, PeerTimeoutError
 from dshloop.memory.outbox import GIVEN_UP, Entry, Item, Outbox, Policy
 from dshloop.memory.outbox_flush import flush, outboxes
 
@@ -45,6 +45,28 @@ def test_entries_of_a_session_go_out_in_order(tmp_path: Path) -> None:
     assert [body for session, body in out if session == "s"] == [1, 2, 4]  # type: ignore[misc]
     assert outbox.list() == []
     assert outbox.state().last_success is not None
+
+
+def test_a_peer_that_is_away_is_tried_once_and_not_for_each_session(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path, "a")
+    for number in range(3):
+        for url in ("down", "up"):
+            outbox.put(f"{url} {number}", [Item("call", number)], target={"url": url})
+    tried: list[str] = []
+
+    def deliver(entry: Entry) -> None:
+        tried.append(entry.session)
+        if entry.target == {"url": "down"}:
+            raise PeerTimeoutError("it says nothing")
+
+    assert flush(outbox, deliver) == (3, 1, 0)
+    assert tried == ["down 0", "up 0", "up 1", "up 2"]
+    put(outbox, "other", 1)
+
+    def refuse(entry: Entry) -> None:
+        raise PeerFailedError(f"no: {entry.session}")
+
+    assert flush(outbox, refuse) == (0, 4, 0)
 
 
 def test_a_failure_holds_back_its_session_only(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from dshloop.errors import (
     HookWaitsError,
     PeerUnreachableError,
     StoreBusyError,
+    StoreSilentError,
     UsageError,
 )
 from dshloop.memory.stores import EMBEDDED
@@ -156,7 +157,8 @@ def _taken(
 ) -> Result[dict[str, Any]]:
     from dshloop.memory.hook_input import read_hook
     from dshloop.memory.hook_told import ToldFiles
-    from dshloop.memory.hooking import Setup, take
+    from dshloop.memory.hooking import PATIENCE, Setup, take
+    from dshloop.memory.patience import within
     from dshloop.memory.stores import open_recorder
 
     run = invocation(ctx)
@@ -164,15 +166,19 @@ def _taken(
     setup = Setup(_project(run, call, project_name), agent, budget, record, inject)
     name, options = way_to_open(ctx)
     told = ToldFiles(run.places.data / "hooks", run.env.clock)
-    try:
+
+    def taken() -> tuple[Observed | None, str]:
         with closing(open_recorder(name, **options)) as store:
             if setup.records:
                 _catch_up(run, name, store, call)
-            return _answer(run, call, *take(store, call, setup, told))
+            return take(store, call, setup, told)
+
+    try:
+        return _answer(run, call, *within(PATIENCE, name or EMBEDDED, taken))
     except (PeerUnreachableError, StoreBusyError) as fault:
         if not (setup.records and call.recordable):
             raise
-        _wait(run, name, call, setup)
+        _wait(run, name, call, setup, fault)
         raise HookWaitsError(f"{fault.message}; what happened is kept until then") from None
 
 
@@ -189,11 +195,14 @@ def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call
             raise HookWaitsError("what happened before can't be recorded yet")
 
 
-def _wait(run: Invocation, store: str | None, call: HookCall, setup: Setup) -> None:
+def _wait(
+    run: Invocation, store: str | None, call: HookCall, setup: Setup, fault: DshloopError
+) -> None:
     from dshloop.memory.hook_waiting import outbox_for, wait
 
+    silence = fault.message if isinstance(fault, StoreSilentError) else None
     with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
-        wait(outbox, call, setup, run.env.clock())
+        wait(outbox, call, setup, run.env.clock(), silence)
 
 
 def _answer(

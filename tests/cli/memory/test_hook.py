@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from dshloop.errors import PeerDownError
-from dshloop.memory import stores
-from dshloop.memory.hook_settings import PROGRAMS
+from dshloop.memory import hook_waiting, hooking, stores
+from dshloop.memory.hook_settings import PROGRAMS, SECONDS
+from dshloop.memory.outbox import Outbox
 from tests.cli.memory.steps import memory, remember
 from tests.cli.test_startup import HEAVY, imported
 from tests.running import Ran
@@ -239,8 +241,6 @@ def test_the_start_of_a_session_takes_along_what_others_left(
 def test_behind_what_still_waits_a_call_waits_too(
     away: Callable[[bool], None], project: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dshloop.memory import hook_waiting
-
     away(True)
     hook("UserPromptSubmit", prompt="one")
     away(False)
@@ -252,5 +252,35 @@ def test_behind_what_still_waits_a_call_waits_too(
         patched.setattr(hook_waiting, "deliver", refuses)
         assert hook("UserPromptSubmit", prompt="two").code == 0
     assert recorded() == []
-    assert hook("UserPromptSubmit", prompt="three").code == 0
-    assert recorded() == ["one", "two", "three"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Outbox, "failed", None)
+        assert hook("UserPromptSubmit", prompt="three").code == 0  # before the time of the next try
+    assert recorded() == []
+    (first, *_) = memory("outbox", "list", "--json").json
+    assert first["attempts"] == 1
+    memory("outbox", "flush")
+    assert hook("UserPromptSubmit", prompt="four").code == 0
+    assert recorded() == ["one", "two", "three", "four"]
+
+
+def test_a_silent_store_costs_the_agent_its_patience_and_no_more(
+    project: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+
+    def silent(*_words: Any, **_more: Any) -> Any:
+        over.wait(60)
+        raise PeerDownError("nobody is there")
+
+    assert hooking.PATIENCE + hook_waiting.AT_START < SECONDS
+    monkeypatch.setattr(hooking, "PATIENCE", 0.2)
+    monkeypatch.setattr(stores, "open_recorder", silent)
+    ran = hook("UserPromptSubmit", prompt="one")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == (
+        "dshloop memory hook: embedded did not answer within 0.2 s; "
+        "what happened is kept until then\n"
+    )
+    (entry,) = memory("outbox", "list", "--json").json
+    assert (entry["attempts"], entry["error"]) == (1, "embedded did not answer within 0.2 s")
+    over.set()
