@@ -17,7 +17,7 @@ from dshloop.cli.docked import (
     edit_dock,
     run_rows,
 )
-from dshloop.cli.params import ProfileCommand, invocation, new_app
+from dshloop.cli.params import ProfileCommand, invocation, new_app, seconds
 from dshloop.errors import UsageError
 from dshloop.result import Caution, Result, Table
 from dshloop.times import iso_time
@@ -179,7 +179,10 @@ def start(
     timeout: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0, help="How long to wait for what is missing, and for a start."
+            metavar="SECONDS",
+            min=0,
+            callback=seconds,
+            help="How long to wait for what is missing, and for a start.",
         ),
     ] = 0,
 ) -> Result[list[dict[str, Any]]]:

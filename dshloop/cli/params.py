@@ -17,6 +17,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.result import Result
 
 _WHOLE = 1000  # characters: more than any first sentence has
+MOST_SECONDS = 1_000_000
 Completion = Callable[[typer.Context, list[str], str], list[Any]]
 
 
@@ -25,6 +26,13 @@ def invocation(ctx: typer.Context) -> Invocation:
     found = ctx.find_object(Invocation)
     assert found is not None, "cli.app.run() always passes one"
     return found
+
+
+def seconds(value: float) -> float:
+    """Refuse a time that nothing can wait for: NaN, which no range keeps out, and the endless."""
+    if not value <= MOST_SECONDS:
+        raise typer.BadParameter(f"{value:g} is not at most {MOST_SECONDS}")
+    return value
 
 
 def new_app(name: str, summary: str, *, profile: bool = False) -> typer.Typer:

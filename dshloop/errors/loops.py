@@ -159,7 +159,10 @@ class LoopTargetError(NotFoundError):
     """What is to be tried as a loop is no installed package, module or folder with loops."""
 
     code = "LOOP_TARGET_NOT_FOUND"
-    hint = "Give MODULE:OBJECT, a module, an installed package, or a folder with a pyproject.toml."
+    hint = (
+        "Give MODULE:OBJECT, a module or its file, an installed package, or a folder with a "
+        "pyproject.toml."
+    )
 
 
 class LoopKitError(FailedError, LoopDockError):

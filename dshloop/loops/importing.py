@@ -98,7 +98,9 @@ def _authors_code(target: str) -> Iterator[None]:
     except (DshloopError, KeyboardInterrupt):
         raise
     except BaseException as raised:
-        raise _failed(target, f"{type(raised).__name__}: {raised}") from raised
+        missing = isinstance(raised, ImportError | AttributeError)
+        hint = None if missing else "Mend what the module or the class raises."
+        raise _failed(target, f"{type(raised).__name__}: {raised}", hint) from raised
 
 
 def _is_factory(found: Any) -> bool:
@@ -188,5 +190,6 @@ def _editable_folders() -> Iterator[Path]:
             yield Path(unquote(urlsplit(about["url"]).path)).resolve()
 
 
-def _failed(target: str, cause: str) -> LoopImportError:
-    return LoopImportError(f"can't import {target}: {cause}", target=target, cause=cause)
+def _failed(target: str, cause: str, hint: str | None = None) -> LoopImportError:
+    said = f"can't import {target}: {cause}"
+    return LoopImportError(said, hint=hint, target=target, cause=cause)

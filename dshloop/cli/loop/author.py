@@ -9,7 +9,7 @@ import typer
 
 from dshloop.cli.docked import DryRun
 from dshloop.cli.loop.common import app
-from dshloop.cli.params import Command, invocation
+from dshloop.cli.params import Command, invocation, seconds
 from dshloop.errors import UsageError
 from dshloop.result import Result
 
@@ -71,7 +71,8 @@ def try_loop(
         str,
         typer.Argument(
             metavar="MODULE|PACKAGE|FOLDER",
-            help="MODULE:OBJECT, a module, an installed package, a project's folder, a loops.yml.",
+            help="MODULE:OBJECT, a module or its file, an installed package, a project's folder, "
+            "a loops.yml.",
         ),
     ],
     check: Annotated[
@@ -79,7 +80,10 @@ def try_loop(
         typer.Option(metavar="NAME", help="Only this check; give it again for more."),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="How long one check may take.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.1, callback=seconds, help="How long one check may take."
+        ),
     ] = 10,
 ) -> Result[dict[str, Any]]:
     """Try a loop in a place of its own: hooks, clean-up, cancel, resume, failures, two at once.

@@ -19,7 +19,10 @@ from dshloop.loops.names import is_object
 from dshloop.runs.authoring.probes import Probes
 from dshloop.runs.authoring.report import Unmet
 from dshloop.runs.authoring.trial import Trial, failure_in
+from dshloop.runs.authoring.unheard import Unheard
 from dshloop.transcripts.vocabulary import Event
+
+LONGEST = 2000  # characters of what was raised that are shown
 
 
 def require_no_failure(events: Sequence[Event], what: str) -> None:
@@ -110,6 +113,13 @@ def require_no_warnings(at: Trial) -> None:
         )
 
 
+def require_heard(unheard: Sequence[Unheard]) -> None:
+    """Ask that nothing failed where nobody waits for it."""
+    for one in unheard:
+        raised = "" if one.raised is None else f": {_raised_text(one.raised)}"
+        raise Unmet(f"{one.said}{raised}", one.fix)
+
+
 def require_apart(one: Agent, two: Agent) -> None:
     for agent, said, other in ((one, "I am one", "I am two"), (two, "I am two", "I am one")):
         texts = [str(event["data"]) for event in agent.session.events if _is_input(event)]
@@ -136,15 +146,28 @@ def all_of(agent: Agent) -> list[str]:
 def told_of(fault: BaseException) -> tuple[str, str]:
     """Give what is wrong, and what to do, for whatever a check raised."""
     if isinstance(fault, Unmet):
-        return fault.said, fault.fix
+        return _cut(fault.said), fault.fix
     if isinstance(fault, DshloopError):
-        return f"{fault.message} ({fault.code})", fault.hint or "Mend what the message names."
+        place = None if fault.__cause__ is None else place_of(fault.__cause__)
+        said = _placed(_cut(f"{fault.message} ({fault.code})"), place)
+        return said, fault.hint or "Mend what the message names."
     raised = fault.__cause__ if isinstance(fault, ProcessExit) and fault.__cause__ else fault
-    place = place_of(raised)
     return (
-        f"it raised {type(raised).__name__}: {raised}" + (f" ({place})" if place else ""),
+        f"it raised {_raised_text(raised)}",
         "Mend what raises: a setup, a driver or its dispose.",
     )
+
+
+def _raised_text(raised: BaseException) -> str:
+    return _placed(_cut(f"{type(raised).__name__}: {raised}"), place_of(raised))
+
+
+def _placed(text: str, place: str | None) -> str:
+    return text if place is None else f"{text} ({place})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({len(text)} characters)"
 
 
 def place_of(raised: BaseException) -> str | None:

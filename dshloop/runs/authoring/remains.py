@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dshloop.host.host import Host
@@ -20,13 +21,14 @@ _OF_ASYNCIO = "asyncio_"
 class Held:
     """Everything that can be registered in a host, by kind and name, with how often.
 
-    ``world`` is what belongs to the whole program: tasks, threads, working directory, variables.
-    Model providers are left out: they may stay, once a name.
+    Besides there is what belongs to the whole program: tasks, threads, open files, working
+    directory, variables. Model providers are left out: they may stay, once a name.
     """
 
     registered: Mapping[str, Counter[str]]
     tasks: frozenset[asyncio.Task[Any]]
     threads: frozenset[threading.Thread]
+    files: Counter[str]
     cwd: str
     variables: Mapping[str, str]
 
@@ -47,6 +49,7 @@ class Held:
             },
             frozenset(asyncio.all_tasks()),
             frozenset(threading.enumerate()),
+            Counter(_open_files()),
             os.getcwd(),  # noqa: PTH109 - as it is spelled
             dict(os.environ),
         )
@@ -69,6 +72,8 @@ class Held:
         for thread in self.threads - before.threads:
             if thread.is_alive() and not thread.name.startswith(_OF_ASYNCIO):
                 yield f"the thread {thread.name} still runs"
+        for file in self.files - before.files:
+            yield f"{file} is left open"
         if self.cwd != before.cwd:
             yield f"the working directory is another one: {self.cwd}"
         names = {*self.variables, *before.variables}
@@ -79,6 +84,17 @@ class Held:
 
 def _listeners(host: Host) -> dict[str, int]:
     return {event: len(host.hooks.listeners(event)) for event in host.hooks.events}
+
+
+def _open_files() -> Iterator[str]:
+    """Name what this program has open, where the system tells."""
+    for descriptor in Path("/proc/self/fd").glob("*"):
+        try:
+            target = str(descriptor.readlink())
+        except OSError:  # that of the look itself
+            continue
+        kind, colon, _ = target.partition(":")
+        yield f"a {kind}" if colon and not target.startswith("/") else f"the file {target}"
 
 
 def _named(task: asyncio.Task[Any]) -> str:

@@ -56,14 +56,20 @@ def subject_of(found: Any, loop_id: str | None = None, called: str | None = None
 
 @contextmanager
 def subjects(target: str, cwd: Path) -> Iterator[Sequence[Subject]]:
-    """Give the loops of MODULE:OBJECT, a module, an installed package, a folder, or a loops.yml.
+    """Give the loops of MODULE:OBJECT, a module, an installed package, a folder, or a file.
 
-    A folder's modules can be imported as long as the block lasts. Raises LOOP_TARGET_NOT_FOUND
-    where no loop is, and LOOP_IMPORT_FAILED for a module that can't be imported.
+    A file is a module or a loops.yml. What lies in a folder, or beside a file, can be imported as
+    long as the block lasts. Raises LOOP_TARGET_NOT_FOUND where no loop is, and LOOP_IMPORT_FAILED
+    for a module that can't be imported.
     """
     folder = cwd / Path(target).expanduser()
     if target.endswith((".yml", ".yaml")):
         yield _of_file(folder)
+        return
+    if target.endswith(".py"):
+        root, module = _module_in(folder)
+        with _importable(root):
+            yield _defined_in(module, import_object)
         return
     is_path = target.startswith((".", "~")) or any(mark in target for mark in "/\\")
     if is_path:
@@ -99,10 +105,9 @@ def _of_folder(folder: Path) -> list[Subject]:
 
     manifest = folder / "pyproject.toml"
     if not manifest.is_file():
-        raise LoopTargetError(
-            f"{shown(folder)} has no pyproject.toml that would say which loops are in it",
-            file=shown(folder),
-        )
+        lacks = "has no pyproject.toml that would say which loops are in it"
+        kind = lacks if folder.is_dir() else "is no folder" if folder.exists() else "is not there"
+        raise LoopTargetError(f"{shown(folder)} {kind}", file=shown(folder))
     try:
         about = tomllib.loads(require_text(manifest).value)
     except tomllib.TOMLDecodeError as fault:
@@ -153,6 +158,19 @@ def _of_file(path: Path) -> list[Subject]:
     return found
 
 
+# --- a module's file -------------------------------------------------------------------------
+
+
+def _module_in(file: Path) -> tuple[Path, str]:
+    """Give the folder that a file is imported from, above its packages, and its module's name."""
+    if not file.is_file():
+        raise LoopTargetError(f"there is no file {shown(file)}", file=shown(file))
+    folder, names = file.parent, [file.stem]
+    while (folder / "__init__.py").is_file():
+        folder, names = folder.parent, [folder.name, *names]
+    return folder, ".".join(names)
+
+
 # --- what is installed -----------------------------------------------------------------------
 
 
@@ -195,7 +213,12 @@ def _of_module(name: str) -> list[Subject]:
     ]
     if offers:
         return offers
-    module = load_object(f"{name}:__dict__")
+    return _defined_in(name, load_object)
+
+
+def _defined_in(name: str, load: Callable[[str], Any]) -> list[Subject]:
+    """Give the loops that are defined in a module; raises LOOP_TARGET_NOT_FOUND without any."""
+    module = load(f"{name}:__dict__")
     found = {key: one for key, one in module.items() if key[:1] != "_" and _is_loop(one, name)}
     if not found:
         raise LoopTargetError(

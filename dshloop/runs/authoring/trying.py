@@ -13,9 +13,10 @@ from typing import Generic, TypeVar
 
 from dshloop.errors import LoopKitError
 from dshloop.runs.authoring.checks import CHECKS, Check
-from dshloop.runs.authoring.demands import told_of
+from dshloop.runs.authoring.demands import require_heard, told_of
 from dshloop.runs.authoring.report import Checked, LoopReport, Report
 from dshloop.runs.authoring.subjects import Subject, subjects
+from dshloop.runs.authoring.unheard import unheard
 
 T = TypeVar("T")
 PATIENCE = 10.0
@@ -42,11 +43,10 @@ def check_loop(
 
     A loop that can't be loaded, and what stands behind a check that never ends, is not tried.
     """
-    try:
-        kind = subject.make().kind
-    except Exception as fault:
-        said, fix = told_of(fault)
-        first = Checked(CHECKS[0].name, CHECKS[0].about, "failed", said, fix)
+    load = _Run(lambda: subject.make().kind)
+    fault = load.outcome(patience)
+    if load.stuck or fault is not None:
+        first = _endless(CHECKS[0], patience) if fault is None else _failed(CHECKS[0], fault)
         rest = [_skipped(check, "it can't be loaded") for check in CHECKS[1:]]
         return LoopReport(subject.id, None, subject.target, (first, *rest))
     done: list[Checked] = []
@@ -60,7 +60,7 @@ def check_loop(
         found = _tried(subject, check, patience)
         stuck = found is None
         done.append(found or _endless(check, patience))
-    return LoopReport(subject.id, kind, subject.target, tuple(done))
+    return LoopReport(subject.id, load.results[0], subject.target, tuple(done))
 
 
 def _tried(subject: Subject, check: Check, patience: float) -> Checked | None:
@@ -74,17 +74,20 @@ def _tried(subject: Subject, check: Check, patience: float) -> Checked | None:
         return Checked(check.name, check.about, "passed")
     if isinstance(fault, TimeoutError):
         return _late(check, patience)
-    return Checked(check.name, check.about, "failed", *told_of(fault))
+    return _failed(check, fault)
 
 
 async def _within(check: Check, subject: Subject, folder: Path, patience: float) -> None:
-    task = asyncio.ensure_future(check.work(subject, folder))
-    done, _ = await asyncio.wait({task}, timeout=patience)
-    if not done:
-        task.cancel()
-        await asyncio.wait({task}, timeout=GRACE / 2)
-        raise TimeoutError
-    task.result()
+    with unheard() as failures:
+        task = asyncio.ensure_future(check.work(subject, folder))
+        done, _ = await asyncio.wait({task}, timeout=patience)
+        if not done:
+            task.cancel()
+            await asyncio.wait({task}, timeout=GRACE / 2)
+            raise TimeoutError
+        task.result()
+        del task
+    require_heard(failures)
 
 
 @contextmanager
@@ -132,6 +135,10 @@ class _Run(Generic[T]):
             self.results.append(self.work())
         except BaseException as raised:
             self.raised.append(raised)
+
+
+def _failed(check: Check, fault: BaseException) -> Checked:
+    return Checked(check.name, check.about, "failed", *told_of(fault))
 
 
 def _skipped(check: Check, why: str) -> Checked:

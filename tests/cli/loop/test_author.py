@@ -110,11 +110,31 @@ def test_a_failed_check_says_what_to_do_and_exits_with_1(here: Path) -> None:
     )
 
 
+def test_a_loop_that_never_comes_is_no_reason_to_wait(here: Path) -> None:
+    package = here / "endless"
+    package.mkdir()
+    (package / "endless.py").write_text("while True: pass\n")
+    (package / "pyproject.toml").write_text(
+        '[project]\nname = "e"\n[project.entry-points."dshloop.loops"]\nendless = "endless:Loop"\n'
+    )
+    ran = process("loop", "test", "./endless", "--timeout", "0.3", cwd=here)
+    assert ran.returncode == 1
+    assert "FAIL  registers" in ran.stdout
+    assert "holds the whole program up" in ran.stdout
+
+
 def test_bad_words_are_told(here: Path) -> None:
     ran = dshloop("loop", "test", "nobody", "--json", cwd=here)
     assert (ran.code, ran.error["code"]) == (3, "LOOP_TARGET_NOT_FOUND")
     ran = dshloop("loop", "test", "x", "--check", "speed", "--json", cwd=here)
     assert (ran.code, ran.error["code"]) == (2, "USAGE")
+
+
+@pytest.mark.parametrize("time", ["nan", "inf", "1e300", "0", "soon"])
+def test_a_time_that_nobody_can_wait_for_is_refused(time: str) -> None:
+    for words in (["loop", "test", "cli_loops"], ["agent", "start", "--profile", "p"]):
+        ran = dshloop(*words, "--timeout", "-1" if time == "0" else time, "--json")
+        assert (ran.code, ran.error["code"]) == (2, "USAGE")
 
 
 def test_several_loops_are_reported_one_after_the_other() -> None:

@@ -97,6 +97,36 @@ class LeavesAThread(Strategy):
         threading.Thread(target=time.sleep, args=(0.5,)).start()
 
 
+class LeavesAFile(Strategy):
+    async def setup(self, agent: Any) -> None:
+        os.open(__file__, os.O_RDONLY)
+
+
+class FailsInATask(Strategy):
+    async def setup(self, agent: Any) -> None:
+        async def later() -> None:
+            raise ValueError("nobody asks")
+
+        asyncio.ensure_future(later())  # noqa: RUF006
+
+
+class FailsInAThread(Strategy):
+    async def setup(self, agent: Any) -> None:
+        thread = threading.Thread(target=lambda: {}["nothing"], name="mine")
+        thread.start()
+        thread.join()
+
+
+class ForgetsToAwait(Strategy):
+    async def setup(self, agent: Any) -> None:
+        asyncio.sleep(0)  # type: ignore[unused-coroutine]
+
+
+class SaysTooMuch(Strategy):
+    async def setup(self, agent: Any) -> None:
+        raise ValueError("no " * 1_000_000)
+
+
 class ChangesVariables(Strategy):
     async def setup(self, agent: Any) -> None:
         os.environ["DSHLOOP_TEST_LOOP"] = agent.id
@@ -225,11 +255,17 @@ class GivesNoHandle(Careless):
         return None
 
 
+class CantBeMade(Strategy):
+    def __init__(self) -> None:
+        raise ValueError("no key")
+
+
 class NoSetup:
     kind = "strategy"
 
 
 WRONG = [
+    (CantBeMade, "registers", "ValueError: no key (LOOP_IMPORT_FAILED) (bad_loops.py, line "),
     (NoSetup, "registers", "must provide an async setup(agentCtx) function"),
     (SetupRaises, "session", "it raised ValueError: no key (bad_loops.py, line "),
     (SetupExits, "session", "it raised SystemExit: 3 (bad_loops.py, line "),
@@ -246,6 +282,11 @@ WRONG = [
     (TakesTheHostsTool, "clean-up", "was taken out of the host"),
     (LeavesATask, "clean-up", "the task sleep still runs"),
     (LeavesAThread, "clean-up", "still runs"),
+    (LeavesAFile, "clean-up", "bad_loops.py is left open"),
+    (FailsInATask, "session", "never retrieved: ValueError: nobody asks (bad_loops.py, line "),
+    (FailsInAThread, "session", "the thread mine raised: KeyError: 'nothing' (bad_loops.py, line"),
+    (ForgetsToAwait, "session", "coroutine 'sleep' was never awaited"),
+    (SaysTooMuch, "session", "… (3000012 characters) (bad_loops.py, line"),
     (ChangesVariables, "clean-up", "the environment variable DSHLOOP_TEST_LOOP is another one"),
     (KeepsItsAgents, "clean-up", "something still holds an agent that has ended"),
     (UndoRaises, "clean-up", "the host had to warn: ending agent"),

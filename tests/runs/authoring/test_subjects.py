@@ -80,9 +80,29 @@ def test_a_folder_is_read_by_its_manifest(site: Path, tmp_path: Path, layout: st
         sys.modules.pop("project_loops")
 
 
+def test_a_modules_file_gives_the_loops_that_are_defined_in_it(site: Path, tmp_path: Path) -> None:
+    package = tmp_path / "pack"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "names.py").write_text("KIND = 'strategy'\n")
+    (package / "project_loops.py").write_text(f"from .names import KIND\n{MODULE}")
+    before = list(sys.path)
+    try:
+        for target in ("pack/project_loops.py", "./pack/project_loops.py"):
+            assert ids(target, tmp_path) == ["my-first", "number-2"]
+            assert sys.path == before
+    finally:
+        for name in ("pack", "pack.names", "pack.project_loops"):
+            sys.modules.pop(name, None)
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
+        ("./nothing", "is not there"),
+        ("./none.yml/x", "is not there"),
+        ("./nobody.txt", "is no folder"),
+        ("./nobody.py", "there is no file"),
         ("no_loops", "has no loop"),
         ("nobody", "is no module, no installed package with loops, and no folder"),
         ("./empty", "has no pyproject.toml"),
@@ -97,14 +117,16 @@ def test_what_has_no_loop_says_so(site: Path, tmp_path: Path, target: str, said:
         (tmp_path / name).mkdir()
         if text is not None:
             (tmp_path / name / "pyproject.toml").write_text(text)
+    (tmp_path / "nobody.txt").write_text("")
     (tmp_path / "none.yml").write_text("drivers: {a: 'found_loops:MyFirst'}\n")
     with pytest.raises(LoopTargetError, match=said), subjects(target, tmp_path):
         pass
 
 
 def test_a_module_that_raises_is_told(site: Path, tmp_path: Path) -> None:
-    with pytest.raises(DshloopError, match="no key"), subjects("broken_loops", tmp_path):
+    with pytest.raises(DshloopError, match="no key") as told, subjects("broken_loops", tmp_path):
         pass
+    assert told.value.hint == "Mend what the module or the class raises."
 
 
 def test_an_instance_a_class_and_a_mapping_are_subjects() -> None:
