@@ -6,7 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from dshloop.errors import MemoryNotFoundError, StoreReadOnlyError, StoreUnsupportedError
+from dshloop.errors import (
+    MemoryNotFoundError,
+    PeerAnswerError,
+    StoreReadOnlyError,
+    StoreUnsupportedError,
+)
 from dshloop.memory.agentmemory import sending
 from dshloop.memory.agentmemory.daemon import Daemon
 from dshloop.memory.agentmemory.found import memory_in, session_in
@@ -119,7 +124,8 @@ class AgentmemoryStore(AgentmemoryReader):
 
     def _made(self, row: Row) -> Memory:
         memory = memory_in(row, self.daemon.clock())
-        assert memory is not None, "the daemon gave no memory for one that it kept"
+        if memory is None:
+            raise PeerAnswerError("agentmemory gave no memory for one that it kept")
         return memory
 
     def _imported(self, memory: Memory) -> Memory:
@@ -169,7 +175,8 @@ class AgentmemoryStore(AgentmemoryReader):
         if before is not None and started.session.get("startedAt") != before.get("startedAt"):
             self._resumed(before)
         session = self.daemon.session(new.id) or session_in(started.session, self.daemon.clock())
-        assert session is not None, "the daemon gave no session for one that it began"
+        if session is None:
+            raise PeerAnswerError("agentmemory gave no session for one that it began")
         return session
 
     def _resumed(self, row: Row) -> None:

@@ -16,7 +16,7 @@ from dshloop.errors import (
     SemanticUnavailableError,
     StoreReadOnlyError,
 )
-from dshloop.memory.entries import Memory, NewMemory
+from dshloop.memory.entries import Memory, NewMemory, NewSession
 from dshloop.memory.store import Filters
 from tests.http.server import Asked, Said, serving
 from tests.memory.agentmemory.daemons import store_at
@@ -201,3 +201,17 @@ def test_a_store_for_reading_refuses_to_write() -> None:
             list(store.put([]))
         store.close()
     assert server.asked == []
+
+
+def test_a_daemon_that_answers_nothing_of_use_is_a_fault_of_the_peer() -> None:
+    def nothing(_asked: Asked, _query: Mapping[str, str]) -> Any:
+        return {"success": True, "memory": {"id": 5}, "session": {}}
+
+    paths = ("/sessions", "/session/start", "/remember", "/memories", "/config/flags")
+    with serving(daemon(dict.fromkeys(paths, nothing))) as server:
+        store = store_at(server.url, time.time)
+        with pytest.raises(PeerAnswerError, match="no session for one that it began"):
+            store.start_session(NewSession("s1", "p"))
+        with pytest.raises(PeerAnswerError, match="no memory for one that it kept"):
+            store.remember(NewMemory("text", project="p"))
+        store.close()
