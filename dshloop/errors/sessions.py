@@ -134,6 +134,13 @@ class ModelPinnedError(RefusedError):
     hint = "Go on in a fork on another loop: /fork loop NAME"
 
 
+class SaidNowhereError(RefusedError):
+    """A conversation that only reads its session can't be begun anew: what was said would go."""
+
+    code = "SAID_NOWHERE"
+    hint = "Go on in a copy that keeps it: /fork"
+
+
 class AttachmentUnsupportedError(UsageError):
     """A file of --attach is neither an image that models take nor UTF-8 text, or it is empty."""
 

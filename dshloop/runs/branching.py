@@ -11,6 +11,7 @@ from dshloop.errors import (
     LoopSwitchError,
     ModelPinnedError,
     NoTurnError,
+    SaidNowhereError,
     UsageError,
 )
 from dshloop.llm.messages import Message
@@ -21,6 +22,8 @@ from dshloop.runs.models import ModelAsked
 from dshloop.runs.status import pin_of
 from dshloop.sessions.catalog import find_id
 from dshloop.sessions.keeping import fork
+from dshloop.sessions.log import SessionLog
+from dshloop.sessions.naming import uuid7
 from dshloop.sessions.session import Clock
 from dshloop.sessions.trash import delete
 from dshloop.transcripts.vocabulary import Event
@@ -89,7 +92,9 @@ def reopening(places: Places, options: RunOptions, conversation: Conversation) -
         known = replace(known, attached=options.attached)
     if find_id(places, conversation.id) is None:
         return replace(known, resume=None, session_id=conversation.id)
-    return replace(known, resume=conversation.id, session_id=None, preset=None)
+    return replace(
+        known, resume=conversation.id, session_id=None, preset=None, ours=conversation.kept
+    )
 
 
 def switched(
@@ -121,8 +126,15 @@ def with_model(
 ) -> RunOptions:
     """Give options that go on with another model: NAME, or PROVIDER/NAME.
 
-    Raises MODEL_PINNED.
+    Raises MODEL_PINNED, and SAID_NOWHERE when what was said would be lost.
     """
+    session = conversation.agent.session
+    if not conversation.kept and len(session.events) > session.stored:
+        raise SaidNowhereError(
+            f'what was said here behind session "{conversation.id}" is kept nowhere, '
+            "and another model would not be told it",
+            session=conversation.id,
+        )
     pin, loop = pin_of(conversation)
     if pin:
         pinned = "/".join(filter(None, (pin.get("provider"), pin.get("model"))))
@@ -163,7 +175,7 @@ def undone(
     kept, dropped = turns[:-count], turns[-count:]
     if not kept:
         return Branch(_anew(options, conversation), conversation.id, 0, dropped)
-    options = forked(places, options, conversation, clock, at=f"seq:{kept[-1].end}")
+    options = forked(places, options, conversation, clock, at=kept[-1].end)
     return Branch(options, conversation.id, len(kept), dropped)
 
 
@@ -173,17 +185,43 @@ def forked(
     conversation: Conversation,
     clock: Clock,
     *,
-    at: str | None = None,
+    at: int | None = None,
     what: Field | None = None,
     name: str = "",
 ) -> RunOptions:
-    """Fork the session and give options that open the fork, on another loop, driver or preset if
-    one is named. Raises what `fork` raises."""
-    copy = fork(places, conversation.id, options.cwd, clock=clock, at=at)
-    known = replace(_settled(options), resume=copy.id, session_id=None, preset=None)
+    """Fork the session, up to the event ``at``, and give options that open the fork, on another
+    loop, driver or preset if one is named. Raises what `fork` raises."""
+    copy = _copy(places, options, conversation, clock, at)
+    known = replace(_settled(options), resume=copy, session_id=None, preset=None, ours=True)
     if what is None:
         return known
     return replace(_on(known, conversation, what, name), rebind=True)
+
+
+def _copy(
+    places: Places, options: RunOptions, conversation: Conversation, clock: Clock, at: int | None
+) -> str:
+    """Make the fork, with what is kept nowhere else if there is such; give its id."""
+    if conversation.kept:
+        point = None if at is None else f"seq:{at}"
+        return fork(places, conversation.id, options.cwd, clock=clock, at=point).id
+    session = conversation.agent.session
+    log = SessionLog.continuing(
+        places.sessions,
+        uuid7(clock()),
+        session.events if at is None else session.events[: at + 1],
+        cwd=session.header.cwd,
+        clock=clock,
+        command=options.command,
+        agent_preset=session.header.agent_preset,
+        parent_session=conversation.id,
+        seeded=True,
+    )
+    try:
+        log.keep()
+    finally:
+        log.close()
+    return log.header.id
 
 
 def discard(places: Places, options: RunOptions, clock: Clock) -> None:

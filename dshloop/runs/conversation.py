@@ -19,7 +19,7 @@ from dshloop.runs.opening import Opening
 from dshloop.runs.options import RunOptions
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.stored import StoredSessions
-from dshloop.sessions.session import Clock
+from dshloop.sessions.session import Clock, MemoryLog
 from dshloop.transcripts.vocabulary import Event
 
 __all__ = ["Conversation", "RunOptions"]
@@ -82,6 +82,11 @@ class Conversation:
     def id(self) -> str:
         """The session's id."""
         return self.agent.id
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is said is written to a log, or is gone when the conversation ends."""
+        return not isinstance(self.agent.session, MemoryLog)
 
     @property
     def idle(self) -> bool:

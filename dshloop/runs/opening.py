@@ -84,7 +84,7 @@ class Opening(NamedTuple):
                     f"{left_out} events were left out"
                 )
             return copy
-        if self.options.read_only:
+        if self.options.read_only and not self.options.ours:
             log = self.sessions.view(name)
             self.process.host.warn(
                 f'session "{log.header.id}" stays as it is: what is said now is kept nowhere '

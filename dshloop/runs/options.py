@@ -49,7 +49,8 @@ class RunOptions:
     ``engines`` is for drivers of other programs, ``ask`` a yes-or-no question to the person; with
     ``allow_partial`` a driver leaves out what it doesn't carry of a loop.
     ``fork`` goes on in a copy of ``resume``, named ``session_id`` if given; with ``read_only`` the
-    tools that change something are off, and ``resume`` is not written to.
+    tools that change something are off, and ``resume`` is not written to, unless it is ``ours``:
+    made for this conversation.
     ``script`` is what the fake driver says; ``model`` what was typed of a real one, which is of the
     ``providers`` that are set up. ``system`` is added to the prompt.
     ``attached`` goes along with the first prompt; ``watcher`` is told of every event;
@@ -74,6 +75,7 @@ class RunOptions:
     rebind: bool = False
     fork: bool = False
     read_only: bool = False
+    ours: bool = False
     system: str | None = None
     attached: Sequence[Attachment] = ()
     watcher: Watcher | None = None
