@@ -7,6 +7,7 @@ from dshloop.host.abort import AbortSignal
 from dshloop.host.agent import Agent
 from dshloop.host.host import Host
 from dshloop.plugins.compaction.row import NAME, SERVICE, Compactions, told
+from dshloop.runs.branching import is_blank
 
 
 async def compact(host: Host, agent: Agent, signal: AbortSignal) -> str:
@@ -14,6 +15,8 @@ async def compact(host: Host, agent: Agent, signal: AbortSignal) -> str:
     compactions: Compactions | None = host.service(SERVICE)
     if compactions is None:
         raise CompactionFailedError(f"no row {NAME} runs in this profile")
+    if is_blank(agent.session.events):
+        return told(None)  # and nothing is written before anything was said
     from dshloop.plugins.compaction.compacting import CompactionFailed
 
     try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dshloop.cli.repl import offers
+from dshloop.cli.repl.words import count_of
 from dshloop.errors import DshloopError, UsageError
 from dshloop.llm.messages import plain_text
 from dshloop.runs import branching
@@ -71,9 +72,10 @@ async def fork(talk: Talk, words: str) -> None:
 
 async def undo(talk: Talk, words: str) -> None:
     """Go on before the last turn, or the last ones."""
-    if words and not (words.isdecimal() and int(words)):
+    count = count_of(words or "1")
+    if count is None:
         raise UsageError(f'/undo takes a number of turns, not "{words}"', hint="/undo 2")
-    await _back(talk, int(words or 1))
+    await _back(talk, count)
 
 
 async def retry(talk: Talk, words: str) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dshloop.errors import EditorFailedError
 
 
-async def edited(text: str, variables: Mapping[str, str]) -> str:
+async def edited(text: str, variables: Mapping[str, str], unsaid: Callable[[str], object]) -> str:
     """Have a text edited in $VISUAL or $EDITOR; gives it without line ends at its own ends.
 
-    Cancelled, it ends the editor. Raises EDITOR_FAILED.
+    Cancelled, it ends the editor. What was written with an editor that failed or was ended is
+    given to ``unsaid``. Raises EDITOR_FAILED.
     """
     from dshloop.profiles.edits.hand_edit import editor_command
 
@@ -21,12 +22,24 @@ async def edited(text: str, variables: Mapping[str, str]) -> str:
     descriptor, name = tempfile.mkstemp(suffix=".md", prefix="dshloop-")
     path = Path(name)
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             file.write(text)
-        await _run([*command, name], variables)
-        return path.read_text(encoding="utf-8", errors="replace").strip("\n")
+        try:
+            await _run([*command, name], variables)
+        except (EditorFailedError, asyncio.CancelledError):
+            unsaid(_read(path))
+            raise
+        return _read(path)
     finally:
         path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> str:
+    """Read what was written, nothing from a file that is gone."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip("\n")
+    except OSError:
+        return ""
 
 
 async def _run(words: list[str], variables: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dshloop.cli.repl.words import count_of
 from dshloop.errors import UsageError
 from dshloop.files import shown
 from dshloop.paths import absolute
@@ -43,9 +44,9 @@ async def export(talk: Talk, words: str) -> None:
 
 async def json(talk: Talk, words: str) -> None:
     """Print turns as the JSON that `session export --format json` gives."""
-    if words and words != "all" and not words.isdecimal():
+    last = None if words == "all" else count_of(words or "1")
+    if last is None and words != "all":
         raise UsageError(f'/json takes a number of turns or all, not "{words}"', hint="/json 2")
-    last = None if words == "all" else int(words or 1)
     text = _exported(talk, "json", last).text()
     # What would act on a terminal is written as JSON's own escapes, so that it stays JSON.
     talk.screen.write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
@@ -61,7 +62,7 @@ def _exported(talk: Talk, form: Format, last: int | None = None) -> Exported:
     from dshloop.runs.exporting import export_session
 
     talk.require_stored()
-    if talk.options.read_only and talk.options.resume is not None:
+    if not talk.conversation.kept:
         talk.screen.notice("without what was said here, which is kept nowhere (--read-only)")
     return export_session(
         talk.places, talk.conversation.id, talk.env.cwd, form, last=last

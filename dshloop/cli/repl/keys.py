@@ -20,11 +20,12 @@ KEYS = (
     ("Ctrl-X Ctrl-E", "edit the line in $EDITOR"),
     ("Ctrl-C", "stop the answer or clear the line; twice within a second: leave"),
     ("Ctrl-D", "leave"),
+    ("Ctrl-Z", "have the shell; fg comes back"),
 )
 
 
 def key_bindings(unfold: Callable[[], None]) -> KeyBindings:
-    """Bind Enter, Alt-Enter and Ctrl-O; the text is one of several lines all the time."""
+    """Bind what `KEYS` has that is ours; the text is one of several lines all the time."""
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)  # and not what is searched for
 
@@ -40,6 +41,11 @@ def key_bindings(unfold: Callable[[], None]) -> KeyBindings:
     @bindings.add("escape", "enter", filter=typing)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
+
+    @bindings.add("c-x", "c-e", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.text = f"/edit {event.current_buffer.text}"
+        event.current_buffer.validate_and_handle()
 
     @bindings.add("c-o")
     def _(_event: KeyPressEvent) -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import get_app, get_app_or_none
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import DummyHistory
-from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.output import ColorDepth, DummyOutput
 from prompt_toolkit.styles import Style
 
 from dshloop.cli.repl.keys import key_bindings
 from dshloop.cli.repl.typeahead import TypeAhead
 
 if TYPE_CHECKING:
+    from prompt_toolkit.application import Application
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
     from prompt_toolkit.input import Input
+    from prompt_toolkit.key_binding.key_processor import KeyPress
     from prompt_toolkit.output import Output
 
 PROMPT, CONTINUED = "> ", ". "
@@ -40,12 +44,14 @@ class Lines:
         unfold: Callable[[], None],
         *,
         keys: Input | None,
-        screen: Output,
+        screen: Output | None,
         color: bool,
     ) -> None:
         self._history = history
+        self._draws = screen is not None
         self._toolbar = toolbar
         shared: dict[str, Any] = {"input": keys, "output": screen, "style": _STYLE}
+        shared["enable_suspend"] = True
         if not color:
             shared["color_depth"] = ColorDepth.DEPTH_1_BIT
         self._session: PromptSession[str] = PromptSession(
@@ -57,22 +63,33 @@ class Lines:
             key_bindings=key_bindings(unfold),
             multiline=True,
             prompt_continuation=_continuation,
-            enable_open_in_editor=True,
-            tempfile_suffix=".md",
             **shared,
         )
+        self._session.app.after_render += self._feed_soon
+        self._ahead: list[KeyPress] = []
         self._question: PromptSession[str] = PromptSession(history=DummyHistory(), **shared)
-        self.typeahead = TypeAhead(self._session.input)
+        self.typeahead = TypeAhead(self._session.input, screen or DummyOutput())
 
     async def read(self) -> str:
         """Read one text, of several lines maybe.
 
-        Raises EOFError for Ctrl-D and `leave`, Cleared for Ctrl-C.
+        Raises EOFError for Ctrl-D and `leave`, OSError for a terminal that is gone, Cleared for
+        Ctrl-C. A text that was typed and not sent is found in the history.
         """
+        if self._draws:
+            self._ahead = get_typeahead(self._session.input)
         try:
             return await self._session.prompt_async(default=self.typeahead.take())
         except KeyboardInterrupt:
             raise Cleared(bool(self._session.default_buffer.text)) from None
+        except (EOFError, OSError):
+            self.remember(self._session.default_buffer.text)
+            raise
+
+    def remember(self, text: str) -> None:
+        """Have a text found in the history."""
+        if text.strip():
+            self._history.append_string(text)
 
     async def ask(self, question: str) -> bool:
         """Ask a yes-or-no question; what was typed before it is kept and answers nothing.
@@ -80,17 +97,29 @@ class Lines:
         Raises KeyboardInterrupt, EOFError.
         """
         self.typeahead.keep()
-        answer = await self._question.prompt_async(f"{question} [y/N] ")
+        with self.typeahead.asking():
+            answer = await self._question.prompt_async(f"{question} [y/N] ")
         return answer.strip().lower() in ("y", "yes")
 
     def leave(self) -> None:
-        """End `read`; a text that was typed and not sent is found in the history."""
-        app = self._session.app
-        if app.is_running and not app.is_done:
-            text = self._session.default_buffer.text
-            if text.strip():
-                self._history.append_string(text)
+        """End `read`."""
+        app = get_app_or_none()  # another one than the session's on a dumb terminal
+        if app is not None and app.layout is self._session.layout and not app.is_done:
             app.exit(exception=EOFError)
+
+    def _feed_soon(self, app: Application[str]) -> None:
+        """Have what was typed ahead typed behind the first drawing, which loads the history."""
+        keys, self._ahead = self._ahead, []
+
+        def feed() -> None:
+            if app.is_running and not app.is_done:
+                app.key_processor.feed_multiple(keys)
+                app.key_processor.process_keys()
+            else:
+                store_typeahead(self._session.input, keys)
+
+        if keys:
+            asyncio.get_running_loop().call_soon(feed)
 
     def _status(self) -> StyleAndTextTuples:
         return [("", self._toolbar(get_app().output.get_size().columns))]

@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from dshloop.cli.repl.editor import edited
+from dshloop.cli.repl.words import count_of
 from dshloop.errors import UsageError
-from dshloop.host.abort import USER, AbortSignal
+from dshloop.host.abort import AbortSignal
 from dshloop.runs.recalled import Recalled, memory_state, recalled_in
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 async def show(talk: Talk, words: str) -> None:
     """Unfold one line, or all of the last turn."""
-    count = len(talk.screen.folds)
-    if words and not (words.isdecimal() and 1 <= int(words) <= count):
+    count, number = len(talk.screen.folds), count_of(words)
+    if words and (number is None or number > count):
         known = f"1 to {count}" if count else "nothing is folded yet"
         raise UsageError(f'there is no folded line "{words}" ({known})', hint="/show 1")
-    talk.screen.unfold(int(words) if words else None)
+    talk.screen.unfold(number)
 
 
 async def memory(talk: Talk, words: str) -> None:
@@ -59,8 +60,8 @@ async def compact(talk: Talk, words: str) -> None:
 
 async def edit(talk: Talk, words: str) -> None:
     """Have the person write in their editor, and say that."""
-    editing = asyncio.ensure_future(edited(words, talk.env.variables))
-    with talk.stopping(lambda cause: cause is USER or editing.cancel()):  # Ctrl-C is the editor's
+    editing = asyncio.ensure_future(edited(words, talk.env.variables, talk.remember))
+    with talk.stopping(lambda _cause: editing.cancel(), keys=False):
         await asyncio.wait([editing])
     if editing.cancelled():
         return
@@ -68,5 +69,6 @@ async def edit(talk: Talk, words: str) -> None:
     if not text.strip():
         talk.screen.notice("an empty text: nothing is said")
         return
+    talk.remember(text)
     talk.screen.write(f"> {text}\n")
     await talk.answer(text)

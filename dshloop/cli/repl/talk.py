@@ -18,12 +18,12 @@ from dshloop.cli.repl.offers import Offering
 from dshloop.cli.repl.past import history_of
 from dshloop.cli.repl.screen import Screen
 from dshloop.cli.repl.typeahead import restored
-from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError
+from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError, UsageError
 from dshloop.host.abort import DISPOSED, USER, Cause
 from dshloop.llm.messages import Message
 from dshloop.runs.branching import past_turns, reopening
 from dshloop.runs.conversation import Conversation, RunOptions
-from dshloop.runs.interrupts import Running, interrupts
+from dshloop.runs.interrupts import Running, interrupts, uninterrupted
 from dshloop.runs.recalled import keep_apart
 from dshloop.runs.reply import reason_of
 from dshloop.runs.status import Spent, status_of
@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
+    from dshloop.environment import Environment
     from dshloop.transcripts.vocabulary import Event
 
+
+_USAGE = "/help lists the commands."
+_NAME = 60  # characters of what is no command
 _TWICE = 1.0  # seconds within which a second Ctrl-C leaves
 
 
@@ -80,13 +84,14 @@ class Talk:
         color = invoked.env.color and not invoked.no_color
         self.screen = Screen(invoked.env, color=color)
         self.conversation: Conversation
+        self._past = history_of(self.places, options.cwd)
         self._lines = Lines(
-            history_of(self.places, options.cwd),
+            self._past,
             Offering(self),
             self._toolbar,
             self.screen.unfold,
             keys=keys,
-            screen=screen or create_output(stdout=invoked.env.stdout),
+            screen=screen or _output(invoked.env),
             color=color,
         )
         self._narrator = Narrator()
@@ -120,13 +125,12 @@ class Talk:
 
         Raises what opening raises; the conversation then goes on as it was.
         """
-        before = reopening(self.places, self.options, self.conversation)
-        await self.conversation.close()
-        try:
+        before = self.conversation
+        if before.kept:
+            await self._close_and_open(options)
+        else:  # what was said in it is nowhere else
             self.conversation = await self._open(options)
-        except DshloopError:
-            self.conversation = await self._open(before)
-            raise
+            await before.close()
         if options.rebind:
             self.conversation.agent.session.keep()
         self.options = replace(options, rebind=False)
@@ -148,14 +152,22 @@ class Talk:
         self._tell_warnings()
 
     @contextmanager
-    def stopping(self, stop: Callable[[Cause], object]) -> Iterator[None]:
-        """Have Ctrl-C, and whatever ends the process, stop what the block does."""
+    def stopping(self, stop: Callable[[Cause], object], *, keys: bool = True) -> Iterator[None]:
+        """Have whatever ends the process stop what the block does, and so Ctrl-C.
+
+        Without ``keys`` Ctrl-C is the business of a program that has the terminal.
+        """
         self._stop = stop
+        loop = asyncio.get_running_loop()
         try:
-            with interrupts(asyncio.get_running_loop(), self._interrupt):
+            with interrupts(loop, self._interrupt) if keys else uninterrupted():
                 yield
         finally:
             self._stop = None
+
+    def remember(self, text: str) -> None:
+        """Have a text found with the Up key."""
+        self._lines.remember(text)
 
     def tell_status(self) -> None:
         """Say what answers from now on."""
@@ -204,6 +216,15 @@ class Talk:
                 return  # the terminal is gone
             await self._do(line)
 
+    async def _close_and_open(self, options: RunOptions) -> None:
+        before = reopening(self.places, self.options, self.conversation)
+        await self.conversation.close()
+        try:
+            self.conversation = await self._open(options)
+        except DshloopError:
+            self.conversation = await self._open(before)
+            raise
+
     def _leaving(self) -> bool:
         return self._left is not None
 
@@ -217,10 +238,11 @@ class Talk:
             elif meant.command is not None:
                 await meant.command.run(self, meant.words)
             else:
-                name = one_line(meant.unknown or "")
+                name = one_line(meant.unknown or "", _NAME)
                 self.screen.line(f"there is no command {name}{near_to(name)}")
         except DshloopError as error:
-            self.screen.failure(f"{error.message} ({error.code})", error.hint)
+            hint = _USAGE if error.hint == UsageError.hint else error.hint
+            self.screen.failure(f"{error.message} ({error.code})", hint)
 
     def _greet(self) -> None:
         """Say which session it is, how far it is, and what it effectively runs on."""
@@ -238,9 +260,9 @@ class Talk:
         self.screen.line(" · ".join(filter(None, parts)))
 
     def _tell_warnings(self) -> None:
-        """Tell what rows have warned of since the last time."""
-        for notice in self.conversation.notices:
-            if notice not in self._told:
+        """Tell what rows have warned of since the last time, and that typed lines are not kept."""
+        for notice in (*self.conversation.notices, self._past.fault):
+            if notice is not None and notice not in self._told:
                 self._told.add(notice)
                 self.screen.line(notice)
 
@@ -255,17 +277,22 @@ class Talk:
     # --- being stopped -------------------------------------------------------------------------
 
     def _interrupt(self) -> None:
-        self._interrupted_at = time.monotonic()
+        """Ctrl-C while something is done, which it stops."""
+        self._leave_if_twice()
         if self._stop is not None:
             self._stop(USER)
 
     def _cleared(self, cleared: Cleared) -> None:
-        """Ctrl-C at the prompt: the second within a second leaves, also behind one in an answer."""
+        """Ctrl-C at the prompt."""
+        self._leave_if_twice()
+        if not (self._leaving() or cleared.text):
+            self.screen.notice("once more leaves, and so does Ctrl-D")
+
+    def _leave_if_twice(self) -> None:
+        """Leave at the second Ctrl-C within a second, wherever the first one was."""
         now = time.monotonic()
         if now - self._interrupted_at <= _TWICE:
             self.leave(ExitCode.INTERRUPTED)
-        elif not cleared.text:
-            self.screen.notice("once more leaves, and so does Ctrl-D")
         self._interrupted_at = now
 
     def _terminate(self, number: int) -> None:
@@ -274,3 +301,8 @@ class Talk:
         if self._stop is not None:
             self._stop(DISPOSED)
         self._lines.leave()
+
+
+def _output(env: Environment) -> Output | None:
+    """Give where prompts are drawn; None for a terminal on which nothing can be drawn."""
+    return None if env.variables.get("TERM") == "dumb" else create_output(stdout=env.stdout)

@@ -1,30 +1,34 @@
 """What is typed while an answer comes: not echoed into it, and kept for the next prompt.
 
-The terminal stays in its line mode meanwhile, so that Ctrl-C is a signal whatever hangs.
+It is read as it comes, what is pasted as one text. Ctrl-C and Ctrl-Z are signals meanwhile, so
+that they work whatever hangs.
 """
 
 from __future__ import annotations
 
 import os
-import select
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
 if TYPE_CHECKING:
     from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
 
 
 class TypeAhead:
-    """Works on the terminal that the prompts read; other inputs are left alone."""
+    """Works on the terminal that the prompts read; what it reads is theirs."""
 
-    def __init__(self, keys: Input) -> None:
-        self._keys = keys
+    def __init__(self, keys: Input, screen: Output) -> None:
+        self._keys, self._screen = keys, screen
         self._kept = ""
+        self._asking = False
 
     def take(self) -> str:
         """Give what was kept, for a prompt to begin with."""
@@ -33,33 +37,63 @@ class TypeAhead:
 
     def keep(self) -> None:
         """Keep what was typed up to now, so that it answers no question."""
-        self._kept += "".join(map(_text_of, get_typeahead(self._keys)))
-        if self._fd is not None:
-            self._kept += _waiting(self._fd)
+        self._read()
+        self._kept = _typed(self._kept, get_typeahead(self._keys))
 
     @contextmanager
     def unechoed(self) -> Iterator[None]:
-        """Show nothing of what is typed while the block runs."""
-        fd = self._fd
-        if fd is None:
+        """Read what is typed, and show nothing of it, while the block runs."""
+        if os.name != "posix":
             yield
             return
-        import termios
+        with self._keys.attach(self._read), self._quiet():
+            yield
 
-        before = termios.tcgetattr(fd)
-        _set(fd, _without(before, termios.ECHO | termios.ECHONL))
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Leave the terminal to a question within `unechoed`."""
+        self._asking = True
         try:
             yield
         finally:
-            _set(fd, before)
+            self._asking = False
+            self._mark_pastes(True)
 
-    @property
-    def _fd(self) -> int | None:
-        """The terminal's number, None where there is none or none that can be asked."""
-        if os.name != "posix":
-            return None
+    def _read(self) -> None:
+        while presses := self._keys.read_keys():
+            store_typeahead(self._keys, presses)
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
         fd = self._keys.fileno()
-        return fd if os.isatty(fd) else None
+        if not os.isatty(fd):
+            yield
+            return
+        mode = _quiet_mode(fd)
+
+        def begin() -> None:
+            if not self._asking and os.tcgetpgrp(fd) == os.getpgrp():
+                mode.__enter__()
+                self._mark_pastes(True)
+
+        begin()
+        try:
+            with _continued(begin):  # a shell has its own modes while we are stopped
+                yield
+        finally:
+            self._mark_pastes(False)
+            mode.__exit__(None, None, None)
+
+    def _mark_pastes(self, on: bool) -> None:
+        """Have the terminal say where a paste begins and ends."""
+        try:
+            if on:
+                self._screen.enable_bracketed_paste()
+            else:
+                self._screen.disable_bracketed_paste()
+            self._screen.flush()
+        except OSError:
+            pass  # the terminal is gone
 
 
 @contextmanager
@@ -74,44 +108,49 @@ def restored(stream: TextIO) -> Iterator[None]:
     try:
         yield
     finally:
-        _set(stream.fileno(), before)
+        try:
+            termios.tcsetattr(stream.fileno(), termios.TCSANOW, before)
+        except termios.error:
+            pass  # the terminal is gone
 
 
-def _set(fd: int, attributes: list[Any]) -> None:
+def _quiet_mode(fd: int) -> AbstractContextManager[None]:
+    """Make the mode of a terminal that gives each key at once and shows none, but has signals."""
     import termios
 
+    from prompt_toolkit.input.vt100 import raw_mode
+
+    class Quiet(raw_mode):
+        @classmethod
+        def _patch_lflag(cls, attrs: int) -> int:
+            raw = super()._patch_lflag(attrs)
+            return raw | (attrs & termios.ISIG) | termios.NOFLSH  # Ctrl-C takes no typed word away
+
+    return Quiet(fd)
+
+
+@contextmanager
+def _continued(begin_again: Any) -> Iterator[None]:
+    """Do something whenever the process goes on after it was stopped."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # whoever runs us there owns the signals
+        return
+    before = signal.signal(signal.SIGCONT, lambda *_: begin_again())
     try:
-        termios.tcsetattr(fd, termios.TCSANOW, attributes)
-    except termios.error:
-        pass  # the terminal is gone
-
-
-def _without(attributes: list[Any], flags: int) -> list[Any]:
-    """Give a terminal's attributes without some of its local modes, the fourth of them."""
-    return [*attributes[:3], attributes[3] & ~flags, *attributes[4:]]
-
-
-def _text_of(press: KeyPress) -> str:
-    """Give the text of a key that was pressed; other keys than texts count for nothing."""
-    if press.key in (Keys.ControlM, Keys.ControlJ):
-        return "\n"
-    return press.data if press.key == Keys.BracketedPaste or len(press.key) == 1 else ""
-
-
-def _waiting(fd: int) -> str:
-    """Read what waits in a terminal, a line that isn't finished too."""
-    import termios
-
-    before = termios.tcgetattr(fd)
-    _set(fd, _without(before, termios.ICANON))
-    found = b""
-    try:
-        while select.select([fd], [], [], 0)[0]:
-            read = os.read(fd, 4096)
-            if not read:
-                break
-            found += read
+        yield
     finally:
-        _set(fd, before)
-    text = found.decode("utf-8", "ignore").replace("\r", "\n")
-    return "".join(char for char in text if char.isprintable() or char == "\n")
+        signal.signal(signal.SIGCONT, before)
+
+
+def _typed(text: str, presses: Iterable[KeyPress]) -> str:
+    """Add keys to a text; others than texts, line ends and Backspace count for nothing."""
+    for press in presses:
+        if press.key in (Keys.ControlM, Keys.ControlJ):
+            text += "\n"
+        elif press.key == Keys.ControlH:
+            text = text[:-1]
+        elif press.key == Keys.BracketedPaste:
+            text += press.data.replace("\r\n", "\n").replace("\r", "\n")
+        elif len(press.key) == 1:
+            text += press.data
+    return text

@@ -55,6 +55,14 @@ def bindings(session: str) -> list[Any]:
     return [line["data"] for line in selected]
 
 
+def forget_turns(session: str) -> None:
+    """Leave of a log what stands before its first turn, as a kill at that moment would."""
+    (path,) = Path(os.environ["DSHLOOP_DATA"]).rglob(f"{session}/session.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if '"agent/inbox/' in line or "turn/" in line)
+    path.write_text("".join(lines[:first]), encoding="utf-8")
+
+
 def words(session: str) -> list[str]:
     """Give what a person said in a session."""
     messages = (line["data"] for line in log_of(session) if line["type"] == "user/message")
@@ -77,7 +85,8 @@ def test_a_blank_session_takes_another_driver_and_preset() -> None:
 
 
 def test_a_blank_session_that_is_stored_records_a_newer_binding() -> None:
-    talk("/compact\r\x04", session_id="s")  # a log without a turn
+    talk("hello\r\x04", session_id="s")
+    forget_turns("s")
     assert [one["agentLoopDock"]["driver"] for one in bindings("s")] == ["fake-driver"]
     left, _ = talk("/preset minimal\r/driver ping\rhello\r\x04", driver=None, resume="s")
     assert (left.id, left.turns) == ("s", 1)
@@ -186,7 +195,8 @@ def test_a_driver_that_asks_no_model_takes_none() -> None:
 
 
 def test_a_loop_is_chosen_and_keeps_the_driver(rows: ProfileRows) -> None:
-    talk("/compact\r\x04", session_id="s", rows=rows)
+    talk("hello\r\x04", session_id="s", rows=rows)
+    forget_turns("s")
     left, out = talk("/loop careful\rhello\r\x04", resume="s", driver=None, rows=rows)
     assert "[careful on fake-driver" in out
     assert left.turns == 1
@@ -223,3 +233,45 @@ def test_a_transcript_follows_the_conversation_into_a_fork(tmp_path: Path) -> No
     assert lines == log_of(left.id)
     with pytest.raises(OutputExistsError):
         Transcribing(path)
+
+
+# --- a session that is only read -----------------------------------------------------------------
+
+
+def test_a_fork_of_what_is_kept_nowhere_has_it_and_is_kept() -> None:
+    talk("one\rtwo\r\x04", session_id="s")
+    before = log_of("s")
+    left, out = talk("three\r/fork\rfour\r\x04", resume="s", read_only=True)
+    assert words(left.id) == ["one", "two", "three", "four"]
+    assert out.count("what is said now is kept nowhere") == 1
+    assert log_of("s") == before
+    assert dshloop("session", "fsck", left.id).code == 0
+
+
+def test_undo_of_what_is_kept_nowhere_drops_only_that() -> None:
+    talk("one\r\x04", session_id="s")
+    left, out = talk("two\rthree\r/undo\rfour\r\x04", resume="s", read_only=True)
+    assert "behind 2 turns" in out
+    assert words(left.id) == ["one", "two", "four"]
+    assert words("s") == ["one"]
+
+
+def test_another_model_is_refused_where_it_would_lose_what_was_said() -> None:
+    talk("one\r\x04", session_id="s")
+    left, out = talk("two\r/model x\r/fork\r\x04", resume="s", read_only=True)
+    assert "(SAID_NOWHERE)\n  Go on in a copy that keeps it: /fork\n" in out
+    assert words(left.id) == ["one", "two"]
+
+
+def test_a_fork_that_can_t_be_opened_loses_nothing_that_is_kept_nowhere() -> None:
+    talk("one\r\x04", session_id="s")
+    left, out = talk("two\r/fork loop nowhere\r/fork\r\x04", resume="s", read_only=True)
+    assert "(UNKNOWN_LOOP)" in out
+    assert words(left.id) == ["one", "two"]
+    assert sorted(sessions()) == sorted(["s", left.id])
+
+
+def test_a_conversation_that_only_reads_goes_on_being_kept_when_it_is_opened_again() -> None:
+    left, out = talk("one\r/model x\rtwo\r\x04", session_id="s", read_only=True)
+    assert "(USAGE)" in out  # it was closed for that and opened again
+    assert words(left.id) == ["one", "two"]

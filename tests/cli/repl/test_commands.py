@@ -16,11 +16,14 @@ from prompt_toolkit.document import Document
 from dshloop.cli.repl.commands import COMMANDS, help_text, meaning_of
 from dshloop.cli.repl.offers import Offering
 from dshloop.config import Config
+from dshloop.drivers.fake import FAKE_REPLY
 from dshloop.llm.credentials import Keyring
 from dshloop.llm.providers import read_providers
 from dshloop.paths import find_places
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.telling import Told
+from tests.cli.repl.talking import talk
+from tests.running import dshloop
 
 
 @pytest.mark.parametrize("line", ["", "  ", "\n"])
@@ -137,3 +140,34 @@ def test_a_fork_offers_what_it_changes_and_then_to_what(tmp_path: Path) -> None:
     assert loops == ["standard"]
     assert presets == ["minimal"]
     assert over == unknown == argument == []
+
+
+# --- what no person types ------------------------------------------------------------------------
+
+_HUGE = "9" * 5000  # digits; int() takes 4300
+
+
+def test_a_count_that_is_none_is_refused_whatever_it_is() -> None:
+    keys = "".join(f"{name} {_HUGE}\r" for name in ("/undo", "/json", "/show"))
+    _, out = talk(f"hello\r{keys}/json 0\r/undo 0\rmore\r\x04")
+    assert out.count("/undo takes a number of turns, not ") == 2
+    assert out.count("/json takes a number of turns or all, not ") == 2
+    assert out.count("there is no folded line ") == 1
+    assert out.count(FAKE_REPLY) == 2
+
+
+def test_an_unknown_name_is_told_in_one_line() -> None:
+    _, out = talk(f"/{'x' * 5000}\r\x04")
+    assert "there is no command /xxx" in out
+    assert max(map(len, out.splitlines())) < 200
+
+
+def test_the_way_out_of_a_wrong_command_is_one_of_the_conversation() -> None:
+    _, out = talk("/model x\r\x04")
+    assert "fake asks none (USAGE)\n  /help lists the commands.\n" in out
+
+
+def test_nothing_is_written_for_a_compaction_of_nothing() -> None:
+    _, out = talk("/compact\r\x04")
+    assert "[there is nothing to compact yet]" in out
+    assert dshloop("session", "list", "--all", "--json").json == []

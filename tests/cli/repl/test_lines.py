@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory
 
 from dshloop.cli.repl import past
 from dshloop.cli.repl import talk as talking
@@ -91,6 +93,37 @@ def test_a_history_that_grew_large_keeps_its_newer_half(
     assert all(text.startswith("line ") and text.endswith("more") for text in kept)
     (file,) = (tmp_path / "data" / "typed").iterdir()
     assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_history_that_fails_is_told_and_keeps_nobody_from_talking(
+    isolated: Path, tmp_path: Path, damaged: bool
+) -> None:
+    typed = isolated / "data" / "typed"
+    if damaged:  # a folder in the place of the file
+        history_of(Places(tmp_path, isolated / "data", tmp_path), tmp_path)
+        (file,) = typed.iterdir()
+        file.unlink()
+        file.mkdir()
+    else:
+        typed.parent.mkdir()
+        typed.touch()
+    left, out = talk("hello\r\x1b[A\x1b[A!\r\x04", cwd=tmp_path)
+    assert out.count("what you type is remembered for this conversation only: ") == 1
+    assert str(typed) in out
+    assert left.turns == 2
+    assert "you: hello!" in dshloop("session", "show", left.id).out
+
+
+def test_a_full_disk_ends_no_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_self: FileHistory, _text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(FileHistory, "store_string", full)
+    left, out = talk("hello\r\x1b[A\r\x04", cwd=tmp_path)
+    assert left.turns == 2
+    assert "for this conversation only: " in out
+    assert "no space is left on the disk" in out
 
 
 # --- leaving -------------------------------------------------------------------------------------

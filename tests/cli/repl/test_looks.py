@@ -203,6 +203,32 @@ def test_an_empty_text_or_an_editor_that_fails_says_nothing(
     assert left.turns == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the editor is a script with a shebang")
+def test_what_was_written_is_found_with_the_up_key(editor: Path) -> None:
+    (editor / "written.txt").write_text("mended\n", encoding="utf-8")
+    left, _ = talk("/edit words\r\x1b[A!\r\x04")
+    assert "you: mended!" in dshloop("session", "show", left.id).out
+    (editor / "written.txt").write_text("long thoughts\n", encoding="utf-8")
+    (editor / "status.txt").write_text("1")  # as of an editor that crashed
+    left, out = talk("/edit\r\x1b[A!\r\x04")
+    assert "(EDITOR_FAILED)" in out
+    assert "you: long thoughts!" in dshloop("session", "show", left.id).out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the editor is a script with a shebang")
+def test_ctrl_x_ctrl_e_tells_what_is_wrong_with_the_editor(
+    editor: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (editor / "written.txt").write_text("  mended\n", encoding="utf-8")
+    left, _ = talk("some words\x18\x05\x04")
+    assert (editor / "given.txt").read_text() == "--wait some words"
+    assert "you:   mended" in dshloop("session", "show", left.id).out
+    monkeypatch.setenv("EDITOR", "no-such-editor-here")
+    left, out = talk("some words\x18\x05\x04")
+    assert "no-such-editor-here could not be started" in out
+    assert left.turns == 0
+
+
 def test_a_call_that_fails_is_marked() -> None:
     _, out = talk("go\r\x04", script=script("{steps: [{calls: [{name: nothing}]}, Over.]}"))
     assert "✗ nothing {} → failed: " in out

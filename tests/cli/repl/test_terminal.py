@@ -32,6 +32,7 @@ def conversation(
     script: str | None = None,
     variables: Mapping[str, str] | None = None,
     columns: int = 100,
+    term: str = "",
 ) -> Iterator[Screen]:
     """Hold a conversation in a terminal, up to its first prompt and for the block."""
     driver = ["--driver", "fake"]
@@ -40,7 +41,8 @@ def conversation(
         path.write_text(script, encoding="utf-8")
         driver = ["--script", str(path)]
     run = [sys.executable, "-m", "dshloop", "session", "run", *driver, *words]
-    shell = ["sh", "-c", 'trap : INT; "$@"; echo "left with $?"; sleep 60', "sh", *run]
+    named_term = f"TERM={term}; " if term else ""
+    shell = ["sh", "-c", f'trap : INT; {named_term}"$@"; echo "left with $?"; sleep 60', "sh", *run]
     named = {name: os.environ[name] for name in _NAMES} | dict(variables or {})
     with terminal(shell, cwd=cwd, variables=named, columns=columns) as screen:
         screen.wait("/help")
@@ -263,3 +265,147 @@ def test_the_editor_writes_what_is_said(tmp_path: Path) -> None:
         screen.press("C-x", "C-e")
         screen.wait(lambda shown: shown.count(FAKE_REPLY) == 2)
     assert said() == ["written in the editor\nand more", "typed in the editor\nand more"]
+
+
+# --- what an editor and a shell do with the terminal ---------------------------------------------
+
+
+@contextmanager
+def editing(cwd: Path, how: str) -> Iterator[Screen]:
+    """Begin to edit a text, by the command or by the keys, in an editor that takes its time."""
+    editor = cwd / "my editor.sh"
+    editor.write_text(
+        '#!/bin/sh\ntrap "echo held on" INT\necho editing\n'
+        f'while [ ! -e "{cwd}/done" ]; do sleep 0.1; done\necho ", edited" >> "$1"\n'
+    )
+    editor.chmod(0o755)
+    with conversation(cwd, variables={"EDITOR": f"'{editor}'"}) as screen:
+        if how == "/edit":
+            say(screen, "/edit words")
+        else:
+            screen.type("words")
+            screen.press("C-x", "C-e")
+        screen.wait("editing\n")
+        yield screen
+
+
+@pytest.mark.parametrize("how", ["/edit", "keys"])
+def test_ctrl_c_is_the_editors(tmp_path: Path, how: str) -> None:
+    with editing(tmp_path, how) as screen:
+        screen.press("C-c")
+        screen.wait("held on")
+        screen.press("C-c")
+        screen.wait(lambda shown: shown.count("held on") == 2)
+        (tmp_path / "done").touch()
+        screen.wait(FAKE_REPLY)
+    assert said() == ["words, edited"]
+
+
+@pytest.mark.parametrize("how", ["/edit", "keys"])
+def test_a_signal_ends_the_editor_and_keeps_the_text(tmp_path: Path, how: str) -> None:
+    with editing(tmp_path, how) as screen:
+        os.kill(program_of(screen), signal.SIGTERM)
+        screen.wait("left with 143", seconds=4)
+    with conversation(tmp_path) as screen:
+        screen.press("Up")
+        screen.wait("> words")
+
+
+@contextmanager
+def in_a_shell(cwd: Path, script: str) -> Iterator[Screen]:
+    """Hold a conversation within a shell that has job control."""
+    (cwd / "script.yml").write_text(script, encoding="utf-8")
+    named = {name: os.environ[name] for name in _NAMES} | {"PS1": "shell% "}
+    shell = ["bash", "--norc", "--noprofile"]
+    with terminal(shell, cwd=cwd, variables=named) as screen:
+        screen.wait("shell%")
+        say(screen, f"{sys.executable} -m dshloop session run --script script.yml")
+        screen.wait("/help")
+        yield screen
+
+
+def test_ctrl_z_at_the_prompt_gives_the_shell(tmp_path: Path) -> None:
+    with in_a_shell(tmp_path, "turns: [Well.]") as screen:
+        screen.type("half a line")
+        screen.wait("> half a line")
+        screen.press("C-z")
+        screen.wait("Stopped")
+        say(screen, "fg")
+        screen.wait("> half a line")
+        say(screen, " and more")
+        screen.wait("Well.")
+    assert said() == ["half a line and more"]
+
+
+def test_ctrl_z_in_an_answer_gives_the_shell_and_fg_shows_no_typed_key(tmp_path: Path) -> None:
+    with in_a_shell(tmp_path, SLOW.replace("pace: 0.1", "pace: 0.3")) as screen:
+        say(screen, "hello")
+        screen.wait("thinking: Let")
+        screen.press("C-z")
+        screen.wait("Stopped")
+        say(screen, "fg")
+        screen.wait(lambda shown: shown.count("thinking") == 2)
+        screen.type("typed meanwhile")
+        shown = screen.wait("Well.")
+        assert "typed meanwhile" not in shown
+        screen.wait("> typed meanwhile")
+
+
+# --- what is typed while an answer comes ---------------------------------------------------------
+
+
+def paste(screen: Screen, file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    screen.call("load-buffer", str(file))
+    screen.call("paste-buffer", "-p", "-t", "0")
+
+
+def test_a_long_paste_in_an_answer_is_one_text_and_whole(tmp_path: Path) -> None:
+    long = "x" * 9000  # a terminal's own line has 4095 at most
+    with conversation(tmp_path, script=SLOW) as screen:
+        say(screen, "hello")
+        screen.wait("thinking: Let me")
+        paste(screen, tmp_path / "pasted.txt", f"first\n{long}\nlast")
+        screen.wait("Well.")
+        screen.wait("last\n")
+        screen.press("Enter")
+        screen.wait("A long answer that goes on and on.")
+    assert said() == ["hello", f"first\n{long}\nlast"]
+
+
+def test_keys_in_an_answer_do_what_they_do_at_the_prompt(tmp_path: Path) -> None:
+    with conversation(tmp_path, script=SLOW) as screen:
+        say(screen, "hello")
+        screen.wait("thinking: Let me")
+        screen.type("twi")
+        screen.press("BSpace", "BSpace", "M-Enter")
+        say(screen, "lines")
+        screen.press("C-d")
+        shown = screen.wait("left with 0")
+    assert "A long answer that goes on and on." in shown
+    assert said() == ["hello", "t\nlines"]
+
+
+def test_a_terminal_that_is_closed_keeps_the_line_that_was_not_sent(tmp_path: Path) -> None:
+    with conversation(tmp_path) as screen:
+        screen.type("not sent yet")
+        screen.wait("> not sent yet")
+        process = program_of(screen)
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    with conversation(tmp_path) as screen:
+        screen.press("Up")
+        screen.wait("> not sent yet")
+
+
+def test_a_dumb_terminal_gets_no_escape_sequence(tmp_path: Path) -> None:
+    with conversation(tmp_path, term="dumb") as screen:
+        screen.call("pipe-pane", "-t", "0", f"cat > {tmp_path}/written")
+        say(screen, "hello")
+        screen.wait(lambda shown: shown.count("> ") == 2)
+        os.kill(program_of(screen), signal.SIGTERM)
+        screen.wait("left with 143", seconds=4)
+    written = (tmp_path / "written").read_text(encoding="utf-8")
+    assert FAKE_REPLY in written
+    assert "\x1b" not in written
