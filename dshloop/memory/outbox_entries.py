@@ -63,7 +63,7 @@ class Entry(NamedTuple):
         return {
             **shown_,
             "created_at": iso_time(self.created_at),
-            "next_at": iso_time(self.next_at),
+            "next_at": iso_time(self.next_at) if self.next_at else None,
         }
 
 

@@ -23,6 +23,7 @@ from dshloop.errors import (
     DshloopError,
     HookDataInvalidError,
     HookWaitsError,
+    OutboxUnusableError,
     PeerUnreachableError,
     StoreBusyError,
     StoreSilentError,
@@ -183,7 +184,10 @@ def _taken(
 
 
 def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call: HookCall) -> None:
-    """Record what waited before this call. Raises HOOK_WAITS where some of it has to wait on."""
+    """Record what waited before this call. Raises HOOK_WAITS where some of it has to wait on.
+
+    An outbox that can't be used is told, and keeps nothing else from being recorded.
+    """
     from dshloop.memory.hooking import any_waits
 
     if not any_waits(run.places.outbox):
@@ -191,8 +195,13 @@ def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call
     from dshloop.memory.hook_waiting import caught_up, outbox_for
 
     with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
-        if not caught_up(outbox, recorder, call):
-            raise HookWaitsError("what happened before can't be recorded yet")
+        try:
+            whole = caught_up(outbox, recorder, call)
+        except OutboxUnusableError as fault:
+            run.cautions.append(_caution(fault))
+            return
+    if not whole:
+        raise HookWaitsError("what happened before can't be recorded yet")
 
 
 def _wait(
@@ -221,13 +230,17 @@ def _answer(
 
 
 def _left_alone(fault: Exception) -> Result[dict[str, Any]]:
-    """Tell a fault on one line, and let the agent go on."""
+    """Tell a fault, and let the agent go on."""
+    return Result({}, warnings=[_caution(fault)])
+
+
+def _caution(fault: Exception) -> Caution:
+    """Say on one line what went wrong."""
     from dshloop.terminal import one_line
 
     text = fault.message if isinstance(fault, DshloopError) else f"{type(fault).__name__}: {fault}"
     code = fault.code if isinstance(fault, DshloopError) else "UNEXPECTED"
-    line = one_line(f"dshloop memory hook: {text}")
-    return Result({}, warnings=[Caution(text, code, line=line)])
+    return Caution(text, code, line=one_line(f"dshloop memory hook: {text}"))
 
 
 def _data(run: Invocation) -> Any:

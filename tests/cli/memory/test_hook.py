@@ -284,3 +284,13 @@ def test_a_silent_store_costs_the_agent_its_patience_and_no_more(
     (entry,) = memory("outbox", "list", "--json").json
     assert (entry["attempts"], entry["error"]) == (1, "embedded did not answer within 0.2 s")
     over.set()
+
+
+def test_a_damaged_outbox_keeps_nothing_from_being_recorded(project: None) -> None:
+    folder = Path(os.environ["DSHLOOP_DATA"]) / "outbox"
+    folder.mkdir(parents=True)
+    (folder / "hook%3Aembedded.db").write_bytes(b"this is no database" * 500)
+    ran = hook("UserPromptSubmit", prompt="one")
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
+    assert ran.err.startswith("dshloop memory hook: the outbox ")
+    assert recorded() == ["one"]

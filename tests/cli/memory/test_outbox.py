@@ -72,6 +72,8 @@ def test_list_is_an_array_of_what_waits_without_its_words(places: Places, waitin
     }
     assert "secret words" not in ran.out
     assert "body" not in ran.json[0]
+    untried = [row for row in ran.json if row["attempts"] == 0]
+    assert [row["next_at"] for row in untried] == [None]
     text = memory("outbox", "list", "--store", "agentmemory").out
     assert "it said no" in text
     assert OURS not in text
