@@ -103,7 +103,8 @@ class FederatedReader:
         here = {name: [entry] for name, entry in answers.items() if entry is not None}
         found = merged_entries(here)
         if not found:
-            raise MemoryNotFoundError(f'none of the stores {self.name} has "{id}"', id=id)
+            asked = ", ".join(answers)  # those that gave no answer may have it
+            raise MemoryNotFoundError(f'none of the stores {asked} has "{id}"', id=id)
         if len(found) > 1:
             places = [f"{origin.store}: {entry.id}" for entry, origin in found]
             raise AmbiguousIdError(

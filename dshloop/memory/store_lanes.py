@@ -39,10 +39,10 @@ class Failure(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Say why in a sentence."""
+        """Say why in a sentence that doesn't name the store again."""
         error = self.error
         text = error.message if isinstance(error, DshloopError) else str(error)
-        return text or type(error).__name__
+        return text.removeprefix(f"{self.store} ") or type(error).__name__
 
 
 class StoreLanes:

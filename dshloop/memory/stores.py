@@ -108,6 +108,21 @@ def open_recorder(
     return SqliteRecorder(file, **opening)
 
 
+def distinct_stores(
+    names: Sequence[str], *, database: Path, place: Callable[[str], Path] = Path
+) -> Sequence[str]:
+    """Give the names that mean different stores: of a database under two names the first stays.
+
+    Raises STORE_UNKNOWN.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        embedded = name.partition(":")[0] not in (POSTGRES, AGENTMEMORY, PATCHOULI)
+        file = _database(name, database, place, readonly=False).resolve() if embedded else None
+        found.setdefault(name if file is None else f"{EMBEDDED}:{file}", name)
+    return list(found.values())
+
+
 def set_up_stores(
     setting: Callable[[str], Any], variables: Mapping[str, str], place: Callable[[str], Path]
 ) -> Sequence[str]:

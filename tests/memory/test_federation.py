@@ -135,7 +135,7 @@ def test_a_silent_store_is_left_behind_and_not_asked_again(two: list[Source], hu
     stores = reader([Source("hung", lambda: silent), *two], told, patience=0.3)
     assert len(stores.recall("deploys")) == 2
     assert len(stores.recall("deploys")) == 2
-    assert [failure.message for failure in told] == ["hung did not answer within 0.3 s"]
+    assert [failure.message for failure in told] == ["did not answer within 0.3 s"]
     assert hung.asked == 1
     stores.close()
 
@@ -148,7 +148,7 @@ def test_when_no_store_answers_the_reasons_are_told(hung: Hung) -> None:
             stores.recall("deploys")
         assert raised.value.exit_code == 5
         assert raised.value.details["stores"] == {
-            "hung": "hung did not answer within 0.2 s",
+            "hung": "did not answer within 0.2 s",
             "peer": "nobody is there",
         }
     stores.close()
@@ -168,8 +168,8 @@ def test_an_entry_is_found_wherever_it_is(two: list[Source]) -> None:
     assert stores.origin_of(reviewers).store == "two"
     assert stores.history(reviewers.id) == [reviewers]
     assert reviewers in stores.around(reviewers.id, before=2, after=2)
-    with pytest.raises(MemoryNotFoundError):
-        stores.get("mem_0000000000000000")
+    with pytest.raises(MemoryNotFoundError, match="none of the stores one, two has"):
+        stores.get("mem_0000000000000000")  # the one that is down may have it
     stores.close()
 
 

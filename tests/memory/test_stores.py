@@ -20,6 +20,6 @@ def test_the_embedded_store_is_the_default(tmp_path: Path, name: str | None) -> 
 
 def test_another_name_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(StoreUnknownError) as raised:
-        open_store("postgres", database=tmp_path / "memory.db")
+        open_store("nowhere", database=tmp_path / "memory.db")
     assert raised.value.exit_code == 3
-    assert raised.value.hint == "Stores: embedded, agentmemory, patchouli."
+    assert raised.value.hint == "Stores: embedded, postgres, agentmemory, patchouli."

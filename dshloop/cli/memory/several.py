@@ -13,11 +13,13 @@ from dshloop.cli.memory.opening import way_to_open
 from dshloop.cli.params import invocation
 from dshloop.errors import DshloopError, UsageError
 from dshloop.memory.federation import PATIENCE, Failure, FederatedReader, Source
-from dshloop.memory.stores import EMBEDDED, open_reader, set_up_stores
+from dshloop.memory.stores import EMBEDDED, distinct_stores, open_reader, set_up_stores
 from dshloop.paths import absolute
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dshloop.memory.store import MemoryReader
 
 
@@ -53,17 +55,23 @@ def _opener(ctx: typer.Context, store: str) -> Callable[[], MemoryReader]:
 
 
 def names_meant(ctx: typer.Context) -> Sequence[str]:
-    """Give the stores that are asked."""
+    """Give the stores that are asked, each under one name. Raises STORE_UNKNOWN."""
     run, asked = invocation(ctx), given(ctx)
+    variables, cwd = run.env.variables, run.env.cwd
+
+    def place(path: str) -> Path:
+        return absolute(path, cwd, variables)
+
     one = [asked["store"]] if "store" in asked else []
     named: Sequence[str] = asked.get("stores") or one
-    if "all_stores" not in asked:
-        usual = run.env.variables.get("DSHLOOP_STORE") or run.config.get("memory.store")
-        return named or [usual or EMBEDDED]
-    if named:
-        raise UsageError("--store and --all-stores exclude each other", hint="Give one of them.")
-    variables, cwd = run.env.variables, run.env.cwd
-    return set_up_stores(run.config.get, variables, lambda path: absolute(path, cwd, variables))
+    if "all_stores" in asked:
+        if named:
+            hint = "Give one of them."
+            raise UsageError("--store and --all-stores exclude each other", hint=hint)
+        named = set_up_stores(run.config.get, variables, place)
+    usual = variables.get("DSHLOOP_STORE") or run.config.get("memory.store") or EMBEDDED
+    names = [name or usual for name in named or [usual]]
+    return distinct_stores(names, database=run.places.memory_db, place=place)
 
 
 def _patience(ctx: typer.Context) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,24 @@ def test_one_store_is_answered_as_ever(other: str) -> None:
     assert "store" not in alone[0]
     twice = memory("recall", "deploy", "--store", "embedded", "--store", "embedded", "--json")
     assert twice.json == alone
+
+
+def test_a_store_under_two_names_is_asked_once(
+    other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = os.environ["DSHLOOP_DATA"]
+    (tmp_path / "link.db").symlink_to(tmp_path / "other.db")
+    again = f"embedded:{tmp_path / 'link.db'}"
+    names = ("embedded", "", f"embedded:{usual}/memory.db", f"embedded:{usual}", other, again)
+    words = [word for name in names for word in ("--store", name)]
+    (first, second) = memory("recall", "deploy", *words, "--json").json
+    assert (first["store"], first["also_in"][0]["store"]) == ("embedded", other)
+    assert len(first["also_in"]) == 1
+    assert second["also_in"] == []
+    assert memory("list", *words, "--count").out == "3\n"
+    monkeypatch.setenv("DSHLOOP_STORE", f"embedded:{usual}/memory.db")
+    (entry,) = memory("list", "--all-stores", "--json").json
+    assert (entry["store"], entry["also_in"]) == ("embedded", [])
 
 
 @pytest.mark.parametrize("verb", ["list", "search"])
@@ -131,7 +150,7 @@ def test_a_store_that_is_down_is_named_and_the_others_answer(other: str, tmp_pat
 def test_a_store_that_says_nothing_is_given_up_after_the_timeout(other: str, mute: str) -> None:
     ran = memory("recall", "deploy", "--store", other, "--store", mute, "--timeout", "0.4")
     assert ran.code == 0
-    assert f"{mute} did not answer within 0.4 s" in ran.err
+    assert f"{mute} gave no answer: did not answer within 0.4 s" in ran.err
     assert dshloop("config", "set", "memory.timeout", "1").code == 0
     configured = memory("recall", "deploy", "--store", other, "--store", mute)
     assert "within 1 s" in configured.err
