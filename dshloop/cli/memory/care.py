@@ -59,24 +59,46 @@ def reindex(
     """Make the index anew, and the counts, while others read and write.
 
     It can be broken off and goes on where it was. recall has the old index until the new one is
-    whole.
+    whole. A server keeps its index itself: there only vectors are made.
     """
+    done = None if semantic and not _has_file(ctx) else _indexed(ctx)
+    made = _vectors(ctx) if semantic else None
+    said = [
+        *([] if done is None else [f"indexed {done} entries"]),
+        *([] if made is None else [f"made {made} vectors"]),
+    ]
+    return Result({"entries": done, "vectors": made}, ", ".join(said))
+
+
+def _indexed(ctx: typer.Context) -> int:
+    """Make the index of a file anew; give how many entries it has."""
     from dshloop.memory.sqlite.care.reindex import reindex as make
 
-    run, done, made = invocation(ctx), 0, 0
-    with _database(ctx) as database, run.progress("Making the index anew …"):
+    done = 0
+    with _database(ctx) as database, invocation(ctx).progress("Making the index anew …"):
         for step in make(database):
             done = step.total
-    if semantic:
-        from dshloop.memory.sqlite.store import SqliteStore
+    return done
 
-        with opened(ctx) as store, run.progress("Making vectors …"):
-            assert isinstance(store, SqliteStore)
-            for filled in store.embed_missing():
-                made = filled.done
-    data = {"entries": done, "vectors": made if semantic else None}
-    vectors = f", made {made} vectors" if semantic else ""
-    return Result(data, f"indexed {done} entries{vectors}")
+
+def _vectors(ctx: typer.Context) -> int:
+    """Make the vectors that are missing; give how many they were."""
+    from dshloop.memory.sqlite.store import RowStore
+
+    made = 0
+    with opened(ctx) as store, invocation(ctx).progress("Making vectors …"):
+        if not isinstance(store, RowStore):
+            raise UsageError(f"the store {store.name} keeps no vectors of ours")
+        for filled in store.embed_missing():
+            made = filled.done
+    return made
+
+
+def _has_file(ctx: typer.Context) -> bool:
+    from dshloop.memory.sqlite.store import SqliteStore
+
+    with opened(ctx) as store:
+        return isinstance(store, SqliteStore)
 
 
 @app.command(cls=ReadVerb, epilog="Example: dshloop memory backup memory-2026-01-31.db")

@@ -39,10 +39,11 @@ _ADD_WORDS = """
 _ROWS_WITH = """
     SELECT (
       SELECT count(*) FROM (
-        SELECT 1 FROM memory_index WHERE words @@ CAST(form AS tsquery) LIMIT %s
+        SELECT 1 FROM memory_index WHERE words @@ form LIMIT %s
       ) AS found
     )
-    FROM unnest(CAST(%s AS text[])) WITH ORDINALITY AS asked (form, place) ORDER BY place
+    FROM unnest(CAST(CAST(%s AS text[]) AS tsquery[])) WITH ORDINALITY AS asked (form, place)
+    ORDER BY place
 """
 _WITH_ALL = """
     SELECT seq FROM (

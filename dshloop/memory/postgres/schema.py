@@ -218,9 +218,10 @@ _ACCESS = (
 # Sub-selects without a reference to the row are run once a statement, and their arrays can be
 # looked up in an index.
 _PROJECTS = "ARRAY(SELECT a.project FROM {schema}.access AS a)"
+_SEEN = "ARRAY(SELECT a.project FROM {schema}.access AS a UNION ALL SELECT '')"
 _AGENTS = "ARRAY(SELECT a.agent FROM {schema}.access AS a)"
 _AGENT = f"(agent = '' OR agent = ANY ({_AGENTS}) OR '*' = ANY ({_AGENTS}))"
-_MAY_READ = f"(project = '' OR project = ANY ({_PROJECTS})) AND {_AGENT}"
+_MAY_READ = f"project = ANY ({_SEEN}) AND {_AGENT}"
 _MAY_WRITE = f"project = ANY ({_PROJECTS}) AND {_AGENT}"
 
 

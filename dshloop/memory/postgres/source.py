@@ -13,12 +13,12 @@ from dshloop.memory.entries import Entry
 from dshloop.memory.postgres.connection import Lent
 from dshloop.memory.postgres.statistics import counted
 from dshloop.memory.postgres.words import asked, beginning, fitting, original
-from dshloop.memory.sqlite import lookup
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.recall.candidates import around, telling, weights_of
 from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term
 from dshloop.memory.sqlite.recall.rank import Beside
 from dshloop.memory.sqlite.recall.source import COMPARED, EXTENSIONS
+from dshloop.memory.sqlite.rows import COLUMNS, entry_of
 from dshloop.memory.store import Filters
 
 _MOST_READ = 400
@@ -36,8 +36,9 @@ _LINE = """
     {i}.size, {i}.session, {i}.created_at, {i}.strength, {i}.project, {i}.agent
 """
 _COUNT = """
-    SELECT form, (SELECT count(*) FROM memory_index WHERE words @@ CAST(form AS tsquery))
-    FROM unnest(CAST(%s AS text[])) AS form
+    SELECT (SELECT count(*) FROM memory_index WHERE words @@ form)
+    FROM unnest(CAST(CAST(%s AS text[]) AS tsquery[])) WITH ORDINALITY AS asked (form, place)
+    ORDER BY place
 """
 _EXTENSIONS = """
     SELECT word, ndoc FROM ts_stat(%s) WHERE starts_with(word, %s) AND word <> %s
@@ -46,9 +47,10 @@ _EXTENSIONS = """
 _BEGINNING = "SELECT words FROM memory_index WHERE words @@ CAST({} AS tsquery) LIMIT {}"
 _SCORED = """
     SELECT i.seq, sum(q.weight) AS weight
-    FROM unnest(CAST(%s AS text[]), CAST(%s AS double precision[])) AS q (form, weight)
+    FROM unnest(CAST(CAST(%s AS text[]) AS tsquery[]), CAST(%s AS double precision[]))
+      AS q (form, weight)
     CROSS JOIN LATERAL (
-      SELECT seq FROM memory_index AS n WHERE n.words @@ CAST(q.form AS tsquery){project} OFFSET 0
+      SELECT seq FROM memory_index AS n WHERE n.words @@ q.form{project} OFFSET 0
     ) AS i
     GROUP BY i.seq ORDER BY 2 DESC, 1 DESC
 """
@@ -60,6 +62,7 @@ _BEST = """
 _LINES = """
     SELECT {line}, {fits} FROM unnest(CAST(%s AS bigint[])) AS best (seq) {join} WHERE {visible}
 """
+_LOAD = f"SELECT seq, {COLUMNS} FROM entries WHERE seq = ANY (CAST(%s AS bigint[]))"
 _SAME_SESSION = "b.session = a.session AND b.session <> ''"
 _SAME_PROJECT = "b.project = a.project AND b.kind = a.kind"
 _BESIDE = """
@@ -119,13 +122,15 @@ class PostgresSource:
     def frequency(self, forms: Iterable[str]) -> dict[str, int]:
         known = self._statistics.counts
         found = {form: known[form] for form in forms if form in known}
-        rest = {asked(form): form for form in forms if form not in known}
-        if rest:
-            for written, count in self._lent.native(_COUNT, (list(rest),)):
-                if count:
-                    found[rest[written]] = count
-                if count >= _WORTH_KEEPING and self._statistics.size is not None:
-                    known[rest[written]] = count
+        rest = [form for form in forms if form not in known]
+        if not rest:
+            return found
+        counts = self._lent.native(_COUNT, ([asked(form) for form in rest],)).fetchall()
+        for form, (count,) in zip(rest, counts, strict=True):
+            if count:
+                found[form] = count
+            if count >= _WORTH_KEEPING and self._statistics.size is not None:
+                known[form] = count
         return found
 
     def extensions(self, form: str) -> list[tuple[str, int]]:
@@ -168,7 +173,8 @@ class PostgresSource:
         return [self._read[seq] for seq in asked_for if seq in self._read]
 
     def load(self, seqs: Sequence[int]) -> Mapping[int, Entry]:
-        return lookup.load(self._lent, seqs)
+        rows = self._lent.native(_LOAD, (list(seqs),))
+        return {row[0]: entry_of(row[1:]) for row in rows}
 
     def _having(
         self, rare: Mapping[str, float], others: Mapping[str, float], most: int

@@ -102,3 +102,11 @@ def test_where_it_is_must_be_said_somewhere() -> None:
         place_of("postgresql://me:s3cret@db/x", {}.get, {})
     with pytest.raises(StoreUnreachableError, match="can't be read"):
         place_of("no such thing", {}.get, {})
+
+
+def test_a_server_keeps_its_index_itself(place: str) -> None:
+    memory("remember", "We deploy on Fridays")
+    for verb in (["check"], ["reindex"], ["backup", "copy.db"]):
+        run = memory(*verb, "--json")
+        assert run.code == 2
+        assert run.error["message"] == "the store postgres has no file to look after"
