@@ -14,11 +14,13 @@ class Program(NamedTuple):
     """An agent: the file that its hooks are set in, and the events that are worth a call.
 
     Events before a tool runs say nothing that the one after it doesn't, and are left out.
+    ``seconds`` are those of events for which the agent waits less.
     """
 
     file: str
     events: Sequence[str]
     matched: Mapping[str, str]
+    seconds: Mapping[str, int] = {}
 
 
 _TOOLS = {"PostToolUse": "*", "PostToolUseFailure": "*"}
@@ -38,6 +40,7 @@ PROGRAMS = {
             "SessionEnd",
         ),
         _TOOLS,
+        {"SessionEnd": 3},  # more is cut to that, with a warning at each start
     ),
 }  # fmt: skip
 
@@ -51,13 +54,15 @@ def settings(name: str, program: str = "dshloop", options: Sequence[str] = ()) -
             event: [
                 {
                     **({"matcher": agent.matched[event]} if event in agent.matched else {}),
-                    "hooks": [_command(f"{words[0]} {event} {words[1]}")],
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": f"{words[0]} {event} {words[1]}",
+                            "timeout": agent.seconds.get(event, SECONDS),
+                        }
+                    ],
                 }
             ]
             for event in agent.events
         }
     }
-
-
-def _command(line: str) -> dict[str, Any]:
-    return {"type": "command", "command": line, "timeout": SECONDS}

@@ -14,6 +14,8 @@ from dshloop.memory.store import Filters, MemoryReader, MemoryRecorder, Observed
 
 PATIENCE = 5.0
 """Seconds that a store may take for a hook; agents wait longer (`hook_settings.SECONDS`)."""
+AT_END = 1.5
+"""Seconds of them at the end of a session, for which Codex waits three seconds at most."""
 QUERY = 2000
 """Characters of a prompt that are searched for."""
 _MOST = 12
@@ -41,6 +43,11 @@ class Told(Protocol):
 
     def forget(self, session: str) -> None:
         """Let go of a session, or of what it was told."""
+
+
+def patience_of(event: str) -> float:
+    """Give how many seconds a store may take for an event."""
+    return min(PATIENCE, AT_END) if event == END else PATIENCE
 
 
 def any_waits(outboxes: Path) -> bool:

@@ -158,7 +158,7 @@ def _taken(
 ) -> Result[dict[str, Any]]:
     from dshloop.memory.hook_input import read_hook
     from dshloop.memory.hook_told import ToldFiles
-    from dshloop.memory.hooking import PATIENCE, Setup, take
+    from dshloop.memory.hooking import Setup, patience_of, take
     from dshloop.memory.patience import within
     from dshloop.memory.stores import open_recorder
 
@@ -175,7 +175,7 @@ def _taken(
             return take(store, call, setup, told)
 
     try:
-        return _answer(run, call, *within(PATIENCE, name or EMBEDDED, taken))
+        return _answer(run, call, *within(patience_of(call.event), name or EMBEDDED, taken))
     except (PeerUnreachableError, StoreBusyError) as fault:
         if not (setup.records and call.recordable):
             raise

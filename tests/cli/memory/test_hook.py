@@ -123,6 +123,8 @@ def test_the_settings_call_every_event_they_name(agent: str, project: None) -> N
     for event, ((matched),) in hooks.items():
         (command,) = matched["hooks"]
         assert command["type"] == "command"
+        assert command["timeout"] > hooking.patience_of(event) + 1
+        assert command["timeout"] <= (3 if (agent, event) == ("codex", "SessionEnd") else 10)
         assert command["command"] == (
             f"dshloop memory hook {event} --agent {agent} --project 'p q' --store embedded"
         )
