@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dshloop.transcripts.vocabulary import Event
@@ -15,6 +15,7 @@ class Surface:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.nodes: list[Event] = []
+        self._messages: list[dict[str, Any]] = []
         for event in events:
             self.see(event)
 
@@ -23,24 +24,25 @@ class Surface:
         operation = event.get("surfaceOp")
         if operation == "append":
             self.nodes.append(event)
+            self._messages += _message(event)
         elif isinstance(operation, Mapping):
             self.nodes = _replace(self.nodes, operation, event)
+            self._messages = [message for node in self.nodes for message in _message(node)]
 
     def messages(self) -> list[dict[str, Any]]:
         """Give the messages that the model is shown: all but answers that are empty."""
-        found = (_message(node) for node in self.nodes)
-        return [message for message in found if message is not None]
+        return [*self._messages]
 
 
-def _message(event: Event) -> dict[str, Any] | None:
+def _message(event: Event) -> Sequence[dict[str, Any]]:
     message = event["data"]
     if event["type"] != "user/message" and isinstance(message, dict):
         message = message.get("message")
     if not isinstance(message, dict):
-        return None
+        return ()
     if event["type"] == "assistant/message" and not message.get("content"):
-        return None
-    return message
+        return ()
+    return (message,)
 
 
 def _replace(nodes: list[Event], operation: Mapping[str, Any], event: Event) -> list[Event]:

@@ -41,3 +41,13 @@ def test_a_replacement_may_cover_an_earlier_one_whose_number_is_higher() -> None
     assert [node["seq"] for node in surface.nodes] == [10, 3, 4, 11]
     surface.see(second)
     assert [node["seq"] for node in surface.nodes] == [20, 4, 11]
+    assert [message["text"] for message in surface.messages()] == ["second", "4", "11"]
+
+
+def test_what_it_gave_stays_as_it_was() -> None:
+    surface = Surface([said(0, "a")])
+    before = surface.messages()
+    surface.see(said(1, "b"))
+    surface.messages().clear()
+    assert [message["text"] for message in before] == ["a"]
+    assert [message["text"] for message in surface.messages()] == ["a", "b"]
