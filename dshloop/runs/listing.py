@@ -18,6 +18,7 @@ from dshloop.sessions.catalog import (
     entries,
     entries_of,
     in_folder,
+    parent_of,
     summarize,
 )
 from dshloop.times import iso_time
@@ -33,11 +34,15 @@ _SHORT_ID = 13  # characters: of a uuid7 the time in milliseconds
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One session in a list; ``short_id`` is the beginning of its id that fits no other."""
+    """One session in a list; ``short_id`` is the beginning of its id that fits no other.
+
+    ``parent`` is that of the session whose agent began it, None where none did.
+    """
 
     summary: Summary
     stored: Stored
     short_id: str
+    parent: str | None = None
 
     @property
     def state(self) -> str:
@@ -55,6 +60,9 @@ class Row:
             "turns": self.summary.turns,
             "state": self.summary.state,
             **binding_json(self.stored),
+            "origin": header.origin if header else None,
+            "parent": parent_of(self.summary),
+            "depth": header.delegation_depth if header else 0,
             "created_at": iso_time(header.created_at / 1000) if header else None,
             "updated_at": iso_time(entry.updated),
             "version": header.version if header else None,
@@ -129,11 +137,20 @@ def list_sessions(
             found.append((summary, stored))
             if limit is not None and len(found) >= limit:
                 break
-    ids = [summary.entry.id for summary, _ in found]
-    short = short_ids([entry.id for entry in everything], ids)
-    rows = [Row(summary, stored, short[summary.entry.id]) for summary, stored in found]
+    rows = _rows(found, [entry.id for entry in everything])
     left_out = len(candidates) - looked_at
     return Listing(rows, left_out, len(everything) - len(rows) - left_out)
+
+
+def _rows(found: Sequence[tuple[Summary, Stored]], known: Sequence[str]) -> list[Row]:
+    """Name each session, and its parent, by what tells it apart from all that are known."""
+    parents = [parent_of(summary) for summary, _ in found]
+    named = {summary.entry.id for summary, _ in found} | set(filter(None, parents))
+    short = short_ids([*known, *named], named)
+    return [
+        Row(summary, stored, short[summary.entry.id], parent and short[parent])
+        for (summary, stored), parent in zip(found, parents, strict=True)
+    ]
 
 
 def _summaries(

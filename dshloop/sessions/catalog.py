@@ -114,6 +114,12 @@ def is_child(summary: Summary) -> bool:
     return summary.header is not None and summary.header.origin is not None
 
 
+def parent_of(summary: Summary) -> str | None:
+    """Give the session whose agent began a session, None for one that nobody's agent did."""
+    header = summary.header
+    return header.parent_session if header is not None and is_child(summary) else None
+
+
 def newest_of(places: Places, cwd: Path) -> Entry:
     """Find the newest session of ours in a working directory. Raises SESSION_NOT_FOUND.
 
@@ -226,19 +232,20 @@ def _event(line: bytes) -> Event | None:
 
 
 def title_of(events: Sequence[Event]) -> str:
-    """Give the newest title, else the first words of the user."""
+    """Give the newest title, else the first words of the user, or of an agent to its child."""
     for event in reversed(events):
         if event["type"] == "session/title" and isinstance(event["data"], dict):
             return str(event["data"].get("title") or "")
-    spoken = (user_text(event) for event in events if event["type"] == "user/message")
+    messages = [event for event in events if event["type"] == "user/message"]
+    spoken = (text_by(who, event) for who in ("user", "coordinator") for event in messages)
     return next(filter(None, spoken), "")
 
 
-def user_text(event: Event) -> str:
-    """Give what a person said in a ``user/message``; nothing for injected context."""
+def text_by(who: str, event: Event) -> str:
+    """Give what a source of this kind said in a ``user/message``; nothing for another's."""
     data = event["data"]
     source: Any = data.get("source") if isinstance(data, dict) else None
-    if not isinstance(source, dict) or source.get("kind") != "user":
+    if not isinstance(source, dict) or source.get("kind") != who:
         return ""
     content = data.get("content")
     blocks = content if isinstance(content, list) else []

@@ -50,6 +50,28 @@ def test_recorded_and_inferred_bindings_are_told_apart(places: Places) -> None:
     assert (ours["title"], ours["turns"], ours["state"]) == ("prompt 1", 1, "completed")
 
 
+def test_what_agents_have_begun_says_so(places: Places) -> None:
+    spoken = {
+        "content": [{"type": "text", "text": "Read the changelog."}],
+        "source": {"kind": "coordinator"},
+    }
+    folder = places.dsh_sessions / "--team--"
+    parent = "01a22cbe-ce9e-7be1-8439-20019ce04b6d"
+    family = {"origin": "subagent", "parentSession": parent, "delegationDepth": 1}
+    for name, more in (("child", family), ("fork", {"parentSession": parent})):
+        (folder / name).mkdir(parents=True)
+        log = folder / name / "session.jsonl"
+        write(
+            log, [event("user/message", 0, spoken)], {**HEADER, "id": name, "cwd": "/team", **more}
+        )
+    rows = {row.summary.entry.id: row for row in list_sessions(places, Path("/team"), limit=9).rows}
+    child, fork = rows["child"].as_json(), rows["fork"].as_json()
+    assert (child["origin"], child["parent"], child["depth"]) == ("subagent", parent, 1)
+    assert (fork["origin"], fork["parent"], fork["depth"]) == (None, None, 0)
+    assert (rows["child"].parent, rows["fork"].parent) == ("01a22cbe-ce9e", None)
+    assert child["title"] == "Read the changelog."
+
+
 def test_damage_newer_logs_and_unknown_events_are_told_apart(places: Places) -> None:
     odd = event("new/thing", 0, {})
     for name, events, header in (

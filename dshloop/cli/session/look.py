@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,7 +80,7 @@ def list_command(
     if listing.elsewhere and not (everywhere or cwd or wanted.narrow):
         notices.append(f"{listing.elsewhere} more in other folders: --all lists them")
     empty = "no session fits" if wanted.narrow else "no sessions here yet"
-    view = Table(_COLUMNS, [_cells(row) for row in listing.rows], empty=empty)
+    view = _table(listing.rows, empty)
     warnings = [_caution(row) for row in listing.rows if row.summary.fault]
     return Result([row.as_json() for row in listing.rows], view, notices=notices, warnings=warnings)
 
@@ -126,6 +127,18 @@ def show(
 
 _COLUMNS = ("ID", "UPDATED", "TURNS", "STATE", "LOOP", "DRIVER", "BINDING", "TITLE")
 _TITLE_WIDTH = 60
+
+
+def _table(rows: Sequence[Row], empty: str) -> Table:
+    """Lay rows out; where agents have begun any of the sessions, their parents have a column."""
+    from dshloop.terminal import one_line
+
+    cells = [_cells(row) for row in rows]
+    if not any(row.parent for row in rows):
+        return Table(_COLUMNS, cells, empty)
+    parents = [one_line(row.parent or "-") for row in rows]
+    wider = [(*one[:-1], parent, one[-1]) for one, parent in zip(cells, parents, strict=True)]
+    return Table((*_COLUMNS[:-1], "PARENT", _COLUMNS[-1]), wider)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -98,6 +98,21 @@ def test_each_agent_works_in_a_session_of_its_own(say: Say) -> None:
         assert prompts[0]["data"]["source"] == {"kind": "coordinator"}
 
 
+def test_a_list_of_sessions_tells_whose_children_they_are(say: Say, tmp_path: Path) -> None:
+    plain = dshloop("session", "list", cwd=tmp_path)
+    assert "PARENT" not in plain.out
+    parent = say([{"name": "a", "prompt": "Read it."}], words=("--session-id", "p")).lines[0]["id"]
+    rows = dshloop("session", "list", "--json", cwd=tmp_path / "here").json
+    assert {(row["title"], row["origin"], row["parent"], row["depth"]) for row in rows} == {
+        ("hi", None, None, 0),
+        ("Read it.", "subagent", parent, 1),
+    }
+    header, *lines = dshloop("session", "list", cwd=tmp_path / "here").out.splitlines()
+    assert header.split()[-2:] == ["PARENT", "TITLE"]
+    ends = sorted(line[header.index("PARENT") :].split(maxsplit=1) for line in lines)
+    assert ends == [["-", "hi"], ["p", "Read it."]]
+
+
 def test_children_are_on_the_parents_loop_driver_and_preset_unless_told_otherwise(say: Say) -> None:
     say(
         [
