@@ -160,6 +160,7 @@ def test_ctrl_c_keeps_the_text_and_twice_leaves(tmp_path: Path) -> None:
         say(screen, "again")
         screen.wait("waiting for fake 1 s")
         screen.press("C-c")
+        time.sleep(0.2)  # two signals that a busy process has not seen yet are one
         screen.press("C-c")
         screen.wait("left with 130")
     shown = stored()
