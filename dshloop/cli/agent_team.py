@@ -152,8 +152,14 @@ def _record(record: Record, notices: tuple[str, ...]) -> Mapping[str, Any] | End
 
 
 def _end(ended: TeamEnded, notices: tuple[str, ...]) -> End:
+    from dshloop.terminal import one_line
+
     agents = [{k: v for k, v in one.as_json().items() if k != "text"} for one in ended.agents]
-    sessions = [f"session {one.session} ({one.name})" for one in ended.agents if one.session]
+    sessions = [
+        f"session {one_line(one.session)} ({one_line(one.name)})"
+        for one in ended.agents
+        if one.session
+    ]
     return End(
         ended.outcome,
         {"agents": agents},

@@ -44,7 +44,9 @@ def read_team(path: Path, more: Sequence[str] = ()) -> Team:
         left_out = tuple(key for key in value if key != "agents" and key not in more)
         agents = page.fields(value, None, where).items("agents")
         if agents is None:
-            page.refuse(f"{where or 'the file'} has no agents", value)
+            meant = next((key for key in value if near_match(key, ("agents",))), None)
+            hint = None if meant is None else f'Did you mean "agents" by "{meant}"?'
+            page.refuse(f"{where or 'the file'} has no agents", value, meant, hint)
         said = {**outer, **_said(page, value, where, more)}
     elif isinstance(value, list):
         left_out, agents, said = (), value, {}

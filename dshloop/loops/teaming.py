@@ -11,6 +11,8 @@ SERVICE = "agentTeams"
 TOOL = "create_agent_team"
 """The tool that an agent whose strategy opts in is offered."""
 MOST_AGENTS, MOST_DEPTH = 32, 4
+MOST_OF_A_FAMILY = 128
+"""How many agents all teams below one conversation may have in a process, however deep."""
 
 
 @dataclass(frozen=True, slots=True)

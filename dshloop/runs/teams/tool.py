@@ -79,6 +79,7 @@ def team_tool(teams: AgentTeams, limits: TeamLimits) -> Tool:
 async def _run(teams: AgentTeams, limits: TeamLimits, execution: Execution) -> ToolResult:
     parent, asked = execution.agent, execution.arguments["agents"]
     require_within(parent, asked, limits, execution.call_id)
+    teams.require_room(parent, len(asked))
     members = [_member(teams, parent, one) for one in asked]
     team = Team(teams.process, teams.sessions, PARALLEL, _began)
     cancel = _canceller(team)
@@ -151,7 +152,7 @@ def _member(teams: AgentTeams, parent: Agent, asked: Mapping[str, Any]) -> Membe
     session_id = uuid7(teams.sessions.clock())
     options = child_options(teams, parent, asked, session_id)
     teams.descending.announce(session_id, Descent.of(parent.session.header))
-    teams.labels[session_id] = f"{teams.label(parent)}/{asked['name']}"
+    teams.descends(session_id, parent, asked["name"])
     return Member(asked["name"], asked["prompt"], options, COORDINATOR)
 
 

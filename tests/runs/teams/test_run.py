@@ -239,6 +239,19 @@ def test_what_is_wrong_in_the_file_has_its_line(run: Run) -> None:
     assert "agents[0].prompt must be a non-empty string" in ran.error["message"]
 
 
+def test_a_misspelt_list_of_agents_is_told(run: Run) -> None:
+    ran = run("prompt: go\nagent:\n  - id: a\n", "--json")
+    assert (ran.error["code"], ran.error["details"]["line"]) == ("INVALID_CONFIG", 2)
+    assert ran.error["hint"] == 'Did you mean "agents" by "agent"?'
+
+
+def test_whatever_an_agent_is_called_its_session_is_on_one_line(run: Run) -> None:
+    ran = run({"agents": [{"id": "\x1b[1m\na", "driver": "ping", "prompt": "x"}]})
+    (line,) = ran.err.splitlines()
+    assert line.startswith("session \\x1b[1m a-session-")
+    assert line.endswith("(\\x1b[1m a)")
+
+
 def test_so_many_at_once_as_asked_for(run: Run) -> None:
     team = {"prompt": "x", "agents": [{"id": f"a{n}", "driver": "ping"} for n in range(5)]}
     ran = run(team, "--parallel", "1", "--json")

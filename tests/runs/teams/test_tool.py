@@ -186,6 +186,18 @@ def test_a_loop_may_allow_teams_of_teams(say: Say) -> None:
     assert len(parents) == 3
 
 
+def test_all_teams_below_a_conversation_are_bounded_together(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dshloop.runs.teams.service.MOST_OF_A_FAMILY", 3)
+    two = [{"name": "a", "prompt": "x"}, {"name": "b", "prompt": "x"}]
+    assert say(two, loop="deep").code == 0
+    assert len(logs()) == 3
+    texts = [str(event["data"]) for log in children().values() for event in log.events]
+    refused = "the teams below one conversation have 2 already, and 3 at most"
+    assert any(refused in text for text in texts)
+
+
 def test_two_of_one_name_and_unknown_fields_are_refused(say: Say) -> None:
     same = [{"name": "a", "prompt": "x"}] * 2
     odd = [{"name": "a", "prompt": "x", "speed": "fast"}]
