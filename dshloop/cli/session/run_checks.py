@@ -27,8 +27,8 @@ def _sessions(typed: Typed) -> Iterator[tuple[str, str]]:
     if typed.resume is None:
         if typed.force_rebind:
             yield "--force-rebind", "--force-rebind is for a session that --resume continues"
-        if typed.fork:
-            yield "--fork", "--fork is for a session that --resume names"
+        if typed.fork and typed.agent is None:
+            yield "--fork", "--fork is for a session that --resume names, or --agent has"
     else:
         if typed.session_id is not None and not typed.fork:
             yield "--session-id", _for_new("--session-id")
@@ -42,7 +42,8 @@ def _sessions(typed: Typed) -> Iterator[tuple[str, str]]:
     if typed.read_only and typed.force_rebind:
         yield "--force-rebind", "--force-rebind writes a new session, and --read-only changes none"
     if typed.agent is not None:
-        for option, given in (("--resume", typed.resume), ("--session-id", typed.session_id)):
+        own_id = None if typed.fork else typed.session_id  # else it names the copy
+        for option, given in (("--resume", typed.resume), ("--session-id", own_id)):
             if given is not None:
                 yield option, f"the agent of --agent has a session of its own: leave {option} away"
 

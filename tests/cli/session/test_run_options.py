@@ -367,6 +367,16 @@ def test_a_run_as_an_agent_of_the_profile(profile: str, tmp_path: Path) -> None:
     assert moved.code == 0
 
 
+def test_a_copy_of_an_agents_session_is_gone_on_with(profile: str) -> None:
+    words = ("session", "run", "--profile", profile, "--agent", "planner", "--json")
+    early = dshloop(*words, "--fork", "one")
+    assert (early.code, early.error["details"]["option"]) == (2, "--fork")
+    dshloop(*words, "one")
+    ran = dshloop(*words, "--fork", "--session-id", "rival", "two")
+    assert (ran.code, ran.lines[0]["id"]) == (0, "rival")
+    assert (said("plans"), said("rival")) == (["one"], ["one", "two"])
+
+
 # --- what makes no sense -------------------------------------------------------------------------
 
 
