@@ -50,12 +50,20 @@ def planned_cells(wanted: Wanted) -> Result[Any]:
 
 
 def listed_runs(invoked: Invocation) -> Result[Any]:
-    """List all runs, the newest first."""
+    """List all runs, the newest first; what is damaged is a warning."""
+    from dshloop.errors import MatrixRunDamagedError
     from dshloop.runs.matrix.record import runs
     from dshloop.runs.matrix.table import run_json, runs_table
 
-    found = [(run, run_json(run, run.records().values())) for run in runs(invoked.places)]
-    return Result([data for _, data in found], runs_table(found))
+    damaged: list[MatrixRunDamagedError] = []
+    found = []
+    for run in runs(invoked.places, damaged.append):
+        try:
+            found.append((run, run_json(run, run.records().values())))
+        except MatrixRunDamagedError as damage:
+            damaged.append(damage)
+    warnings = [Caution(one.message, one.code, details=one.details) for one in damaged]
+    return Result([data for _, data in found], runs_table(found), warnings=warnings)
 
 
 def compared_runs(invoked: Invocation, a: str, b: str) -> Result[Any]:

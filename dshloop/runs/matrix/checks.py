@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -75,7 +76,7 @@ async def _command(
         ended = await run(
             check.words,
             answer.encode("utf-8", "surrogatepass"),
-            Limits(check.seconds),
+            Limits(check.seconds, most_bytes=sys.maxsize),  # its last words are all that is kept
             take,
             stop,
             cwd=cwd,

@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from dshloop.paths import Places, private_folder
 
 ABOUT, CELLS, LOCK = "run.json", "cells.ndjson", "run.lock"
 SCHEMA = 1
+_KINDS: Mapping[str, Any] = {"cells": int, "profile": str | None}  # of run.json; else texts
 Record = dict[str, Any]
 
 
@@ -100,10 +101,11 @@ class Writer:
     path: Path
     descriptor: int
 
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Write one finished cell. Raises WRITE_FAILED."""
+    def add(self, *records: Mapping[str, Any]) -> None:
+        """Write finished cells, at once. Raises WRITE_FAILED."""
+        lines = [json_text(record).encode("utf-8", "backslashreplace") for record in records]
+        data = b"".join(line + b"\n" for line in lines)
         with writing(self.path):
-            data = json_text(record).encode("utf-8", "backslashreplace") + b"\n"
             while data:
                 data = data[os.write(self.descriptor, data) :]
             os.fsync(self.descriptor)
@@ -139,24 +141,40 @@ def new_id(file: Path, now: float) -> str:
     return f"{stem}-{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
 
 
-def runs(places: Places) -> list[Run]:
-    """Give all runs, the newest first; a folder that a killed command left without a run.json
-    is none. Raises MATRIX_RUN_DAMAGED."""
+def runs(
+    places: Places, warn: Callable[[MatrixRunDamagedError], object] = lambda _damage: None
+) -> list[Run]:
+    """Give all runs, the newest first; ``warn`` is told of those that can't be read.
+
+    A folder that a killed command left without a run.json is none.
+    """
     root = folder_of_runs(places)
-    found = [_read(folder) for folder in root.iterdir()] if root.is_dir() else []
+    found = []
+    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+        try:
+            found.append(_read(folder))
+        except MatrixRunDamagedError as damage:
+            warn(damage)
     whole = [run for run in found if run is not None]
     return sorted(whole, key=lambda run: (run.about.created_at, run.id), reverse=True)
 
 
 def find_run(places: Places, name: str) -> Run:
-    """Find a run by its id, the beginning of it, or ``last``. Raises MATRIX_RUN_NOT_FOUND."""
-    everything = runs(places)
+    """Find a run by its id, the beginning of it, or ``last``.
+
+    Raises MATRIX_RUN_NOT_FOUND, and MATRIX_RUN_DAMAGED for one that can't be read.
+    """
+    damaged: list[MatrixRunDamagedError] = []
+    everything = runs(places, damaged.append)
     if name == "last" and everything:
         return everything[0]
     exact = [run for run in everything if run.id == name]
     fitting = exact or [run for run in everything if name and run.id.startswith(name)]
     if len(fitting) == 1:
         return fitting[0]
+    for damage in damaged:
+        if damage.details["run"] == name:
+            raise damage
     ids = [run.id for run in fitting][:20]
     message = f'"{name}" fits {len(fitting)} runs: {", ".join(ids)}'
     raise MatrixRunNotFoundError(
@@ -172,8 +190,12 @@ def _read(folder: Path) -> Run | None:
     try:
         value = json.loads(data)
         about = About(**{name: value[name] for name in About._fields})
+        typed = (isinstance(value[name], _KINDS.get(name, str)) for name in About._fields)
+        ours = value["schema"] == SCHEMA and all(typed)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise _damaged(path, "it is not what dshloop writes") from None
+        ours = False
+    if not ours:
+        raise _damaged(path, "it is not what dshloop writes", run=folder.name)
     return Run(folder, about._replace(id=folder.name))
 
 

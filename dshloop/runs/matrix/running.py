@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,26 +37,25 @@ def run_cells(
     with run.writer(wanted.command) as writer:
         progress.records.update(run.records())
         todo = [cell for cell in wanted.cells if _open(progress.records.get(cell.number), retry)]
-        for cell in [cell for cell in todo if cell.skip is not None]:
-            skipped = {**blank(cell), "failure": _skip(cell), **_at(wanted)}
-            yield _kept(writer, progress, skipped)
+        skipped = [cell for cell in todo if cell.skip is not None]
+        yield from _kept(writer, progress, *(_skip(cell, wanted) for cell in skipped))
         wanting = [cell for cell in todo if cell.skip is None]
         if not wanting:
             return
         setup = Setup(surroundings(wanted, run), wanted.variables, run.folder)
         with Pool(setup, wanting, jobs) as pool, _stopping(pool, progress):
             for finished in pool.results():
-                yield _kept(writer, progress, _record(finished, run, wanted))
+                yield from _kept(writer, progress, _record(finished, run, wanted))
 
 
 def _open(record: Record | None, retry: bool) -> bool:
     return record is None or (retry and record.get("outcome") != "completed")
 
 
-def _kept(writer: Writer, progress: Progress, record: Record) -> Record:
-    writer.add(record)
-    progress.records[record["number"]] = record
-    return record
+def _kept(writer: Writer, progress: Progress, *records: Record) -> Sequence[Record]:
+    writer.add(*records)
+    progress.records.update((record["number"], record) for record in records)
+    return records
 
 
 def _record(finished: Finished, run: Run, wanted: Wanted) -> Record:
@@ -80,8 +79,9 @@ def _record(finished: Finished, run: Run, wanted: Wanted) -> Record:
     }
 
 
-def _skip(cell: Cell) -> dict[str, Any]:
-    return {"code": "SKIPPED", "message": cell.skip}
+def _skip(cell: Cell, wanted: Wanted) -> Record:
+    failure = {"code": "SKIPPED", "message": cell.skip}
+    return {**blank(cell), "failure": failure, **_at(wanted)}
 
 
 def _at(wanted: Wanted) -> dict[str, Any]:

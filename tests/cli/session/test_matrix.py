@@ -504,6 +504,19 @@ def test_cells_that_failed_run_again_when_asked(folder: Path) -> None:
 # --- compared ------------------------------------------------------------------------------------
 
 
+def test_a_damaged_run_hides_no_other(folder: Path) -> None:
+    file = write(folder, "drivers: [fake]\nprompts: [a]\nneeds: [NOT_THERE]\n")
+    for name in ("run.json", "cells.ndjson"):
+        lost = matrix(file, "--new", "--json", cwd=folder).lines[0]["id"]
+        (Path(os.environ["DSHLOOP_DATA"], "matrix", lost) / name).write_text("{}\n")
+    kept = matrix(file, "--new", "--json", cwd=folder).lines[0]["id"]
+    listed = matrix("--list", "--json")
+    assert [run["id"] for run in listed.json] == [kept]
+    assert matrix("--list").err.count("can't be read") == 2
+    assert matrix("--show", "last", "--json").json["id"] == kept
+    assert matrix(file, "--json", cwd=folder).code == 0
+
+
 def test_two_runs_are_compared(folder: Path) -> None:
     write(folder, "turns: [hello]\n", "said.yml")
     file = write(folder, "drivers: [fake, ping]\nscript: said.yml\nprompts: [a]\n")

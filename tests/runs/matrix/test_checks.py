@@ -54,3 +54,12 @@ def test_why_a_command_failed_is_told() -> None:
     assert missing.why == "no-such-program-here can't be run: No such file or directory"
     late = judged(python("import time; time.sleep(60)", seconds=0.3), "")
     assert late.why == "it took more than 0.3 s"
+
+
+def test_a_command_may_write_much() -> None:
+    code = "import sys; sys.stdout.write('x' * 20_000_000 + ' the end'); sys.exit({})"
+    assert judged(python(code.format(0)), "").passed
+    why = judged(python(code.format(3)), "").why
+    assert why is not None
+    assert why.startswith("exit code 3, not 0: xxx")
+    assert why.endswith("x the end")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,17 @@ def test_records_are_read_back_by_number(places: Places) -> None:
     assert list(found) == [1, 2]
     assert found[1]["outcome"] == "completed"
     assert found[2]["text"] == "\ud800 ü"
+
+
+def test_many_records_are_written_with_one_sync(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, synced = made(places), []
+    with run.writer("test") as writer:
+        monkeypatch.setattr(os, "fsync", synced.append)
+        writer.add(*({"number": number} for number in range(1, 2001)))
+    assert len(synced) == 1
+    assert list(run.records()) == list(range(1, 2001))
 
 
 def test_a_line_that_was_cut_off_counts_for_none(places: Places) -> None:
@@ -77,9 +91,17 @@ def test_damage_is_named(places: Places) -> None:
     (run.folder / "cells.ndjson").write_text("{}\n")
     with pytest.raises(MatrixRunDamagedError, match="line 1 is no record"):
         run.records()
-    (run.folder / "run.json").write_text("[]")
-    with pytest.raises(MatrixRunDamagedError, match="not what dshloop writes"):
-        runs(places)
+    about = json.loads((run.folder / "run.json").read_text())
+    other = made(places, "other")
+    for wrong in ([], {**about, "cells": "3"}, {**about, "schema": 2}, {**about, "file": None}):
+        (run.folder / "run.json").write_text(json.dumps(wrong))
+        told: list[MatrixRunDamagedError] = []
+        assert runs(places, told.append) == [other]  # it doesn't hide the others
+        assert [one.details["run"] for one in told] == ["m-1"]
+        assert find_run(places, "last") == find_run(places, "other") == other
+        with pytest.raises(MatrixRunDamagedError, match="not what dshloop writes"):
+            find_run(places, "m-1")
+    shutil.rmtree(other.folder)
     (run.folder / "run.json").unlink()  # as if killed before it was written
     assert runs(places) == []
 
