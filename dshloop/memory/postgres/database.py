@@ -58,12 +58,8 @@ class PostgresDatabase:
         if self._writer is not None:
             yield self._writer
             return
-        with explained(self.where):
-            if not self._there():
-                yield None
-                return
-            with self._begun(_READ) as (server, _):
-                yield Lent(server, self._statistics, self._salt)
+        with self._lent(_READ) as lent:
+            yield lent
 
     @contextmanager
     def looking(self) -> Iterator[Lent | None]:
@@ -71,26 +67,27 @@ class PostgresDatabase:
         if self._writer is not None:
             yield self._writer
             return
-        with explained(self.where):
-            if not self._there():
-                yield None
-                return
-            with self._begun(None) as (server, _):
-                yield Lent(server, self._statistics, self._salt)
+        with self._lent(None) as lent:
+            yield lent
 
     @contextmanager
     def reading_apart(self) -> Iterator[Lent | None]:
         """Lend a connection of its own, whose answers come piece by piece."""
+        with self._lent(_READ, piecewise=True) as lent:
+            try:
+                yield lent
+            finally:
+                if lent is not None:
+                    lent.close()
+
+    @contextmanager
+    def _lent(self, begin: str | None, *, piecewise: bool = False) -> Iterator[Lent | None]:
         with explained(self.where):
             if not self._there():
                 yield None
                 return
-            with self._begun(_READ) as (server, _):
-                lent = Lent(server, self._statistics, self._salt, piecewise=True)
-                try:
-                    yield lent
-                finally:
-                    lent.close()
+            with self._begun(begin) as (server, _):
+                yield Lent(server, self._statistics, self._salt, piecewise=piecewise)
 
     @contextmanager
     def writing(self, *, beside: bool = False) -> Iterator[Lent]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshloop.memory.postgres.database import PATIENCE, PostgresDatabase
 from dshloop.memory.postgres.source import PostgresSource
-from dshloop.memory.sqlite.lookup import counts
 from dshloop.memory.sqlite.meaning.model import Filled, Meaning
-from dshloop.memory.sqlite.stats import most_first
+from dshloop.memory.sqlite.stats import stats_of
 from dshloop.memory.sqlite.store import RowStore
 from dshloop.memory.store import Filters, Stats
 
@@ -27,10 +25,6 @@ if TYPE_CHECKING:
 _BYTES = """
     SELECT sum(pg_total_relation_size(oid)) FROM pg_class
     WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'
-"""
-_MODEL = """
-    SELECT name FROM embedding_models AS m JOIN vectors AS v ON v.model = m.number
-    GROUP BY name ORDER BY count(*) DESC, name LIMIT 1
 """
 
 
@@ -68,9 +62,13 @@ class PostgresStore(RowStore):
 
     def stats(self) -> Stats:
         with self._server.reading() as lent:
-            if lent is None:
-                return Stats(self.name, self._server.where, bytes=0)
-            return _stats(lent, self.name, self._server.where, self._clock())
+            return stats_of(
+                lent,
+                self.name,
+                self._server.where,
+                self._clock(),
+                lambda: None if lent is None else _bytes(lent),
+            )
 
     def _source(self, connection: Any, filters: Filters, now: float) -> Source:
         return PostgresSource(connection, filters, now)
@@ -82,28 +80,6 @@ def _indexing(connection: Connection, name: str) -> VectorIndex:
     return index_of(connection, name)
 
 
-def _stats(lent: Lent, name: str, where: str, now: float) -> Stats:
-    projects: Counter[str] = Counter()
-    types: Counter[str] = Counter()
-    for project, type_, number in counts(lent, now):
-        projects[project] += number
-        types[type_] += number
-
-    def rows(what: str) -> int:
-        return int(lent.native(f"SELECT count(*) FROM {what}").fetchone()[0])
-
-    model: Sequence[Any] | None = lent.native(_MODEL).fetchone()
+def _bytes(lent: Lent) -> int | None:
     size = lent.native(_BYTES).fetchone()[0]
-    return Stats(
-        name,
-        where,
-        memories=sum(projects.values()),
-        observations=rows("entries WHERE kind = 'observation' AND latest = 1"),
-        sessions=rows("sessions"),
-        versions=rows("entries WHERE kind = 'memory' AND latest = 0"),
-        forgotten=rows("forgotten"),
-        projects=most_first(projects),
-        types=most_first(types),
-        semantic=None if model is None else model[0],
-        bytes=None if size is None else int(size),
-    )
+    return None if size is None else int(size)

@@ -196,7 +196,9 @@ class SqliteReader(RowReader):
         return EmbeddedSource(connection, filters, now)
 
     def stats(self) -> Stats:
-        from dshloop.memory.sqlite.stats import stats_of
+        from dshloop.memory.sqlite.stats import bytes_of, stats_of
 
         with self._database.reading() as connection:
-            return stats_of(connection, self.name, self.path, self._clock())
+            return stats_of(
+                connection, self.name, str(self.path), self._clock(), lambda: bytes_of(self.path)
+            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dshloop.memory.sqlite.connection import Connection
@@ -11,9 +11,10 @@ from dshloop.memory.sqlite.lookup import counts
 from dshloop.memory.store import Stats
 
 
-def stats_of(connection: Connection | None, name: str, path: Path, now: float) -> Stats:
-    """Count what is stored; no connection is no file."""
-    where = str(path)
+def stats_of(
+    connection: Connection | None, name: str, where: str, now: float, size: Callable[[], int | None]
+) -> Stats:
+    """Count what is stored; no connection is no database. ``size`` tells its bytes."""
     if connection is None:
         return Stats(name, where, bytes=0)
     from dshloop.memory.sqlite.meaning import vectors
@@ -35,14 +36,19 @@ def stats_of(connection: Connection | None, name: str, path: Path, now: float) -
         sessions=rows("sessions"),
         versions=rows("entries WHERE kind = 'memory' AND latest = 0"),
         forgotten=rows("forgotten"),
-        projects=most_first(projects),
-        types=most_first(types),
+        projects=_most_first(projects),
+        types=_most_first(types),
         semantic=next(iter(vectors.counts(connection)), None),
-        bytes=sum(file.stat().st_size for file in (path, log_of(path)) if file.exists()),
+        bytes=size(),
     )
 
 
-def most_first(counted: Mapping[str, int]) -> dict[str, int]:
+def bytes_of(path: Path) -> int:
+    """Give the bytes of a file of SQLite's and of the log beside it."""
+    return sum(file.stat().st_size for file in (path, log_of(path)) if file.exists())
+
+
+def _most_first(counted: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
