@@ -161,8 +161,8 @@ class Providers:
         """Decide who answers: what is named, else as before, else config.yml's ``model``, else the
         first provider that can; None when there is none.
 
-        ``model`` may be PROVIDER/MODEL where no provider is named. Raises UNKNOWN_PROVIDER and
-        MODEL_NOT_NAMED.
+        ``model`` may be PROVIDER/MODEL where no provider is named, and PROVIDER/ alone. Raises
+        UNKNOWN_PROVIDER and MODEL_NOT_NAMED.
         """
         if provider is None and model is not None:
             provider, model = self._split(model)
@@ -176,16 +176,15 @@ class Providers:
 
     def _split(self, model: str) -> tuple[str | None, str]:
         provider, slash, rest = model.partition("/")
-        return (provider, rest) if slash and rest and self.find(provider) else (None, model)
+        return (provider, rest) if slash and self.find(provider) else (None, model)
 
     def _configured(self) -> Model | None:
         if self.default is None:
             return None
         provider, model = self._split(self.default)
         if provider is None:
-            name = self.default.partition("/")[0]
-            provider, model = name, self._model_of(self.get(name), ())
-        return Model(provider, model)
+            provider, model = self.default.partition("/")[0], ""
+        return Model(provider, model or self._model_of(self.get(provider), ()))
 
     @staticmethod
     def _model_of(provider: Provider, settled: Sequence[Model]) -> str:

@@ -75,6 +75,8 @@ def test_named_goes_before_earlier_before_configured(tmp_path: Path) -> None:
     assert known.choose("openai") == Model("openai", "gpt-9")
     assert known.choose(model="local/large") == Model("local", "large")
     assert known.choose(model="someone/large") == Model("openai", "someone/large")
+    assert known.choose(model="local/") == Model("local", "small")
+    assert known.choose(model="/models/large") == Model("openai", "/models/large")
 
 
 def test_a_model_may_be_configured_by_its_provider_alone(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ async def preset(talk: Talk, words: str) -> None:
 
 async def model(talk: Talk, words: str) -> None:
     """Go on with another model, or tell which one answers and which are known."""
-    name, *more = words.split()[:3] or [""]
+    name, *more = words.split() or [""]
     if not name:
         route = status_of(talk.conversation, talk.spent).route or "what the driver asks"
         providers = talk.conversation.process.providers
@@ -47,6 +47,9 @@ async def model(talk: Talk, words: str) -> None:
         listed = [f"{name}/{one}" for name, provider in known for one in provider.models]
         talk.screen.write(f"model {route}\nknown: {', '.join(listed) or 'none'}\n")
         return
+    if len(more) > 1:
+        said = f'/model takes a model and an effort, not "{words}"'
+        raise UsageError(said, hint="/model NAME high")
     options = branching.with_model(
         talk.places, talk.options, talk.conversation, name, more[0] if more else None
     )

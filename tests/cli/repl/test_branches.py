@@ -208,7 +208,8 @@ def test_a_loop_with_a_pin_says_so_and_takes_no_other_model(
 ) -> None:
     with fake_model(tmp_path, [{"text": "One."}], [{"text": "Two."}]) as model:
         named = {"DEEPSEEK_API_KEY": "key", "DEEPSEEK_BASE_URL": model.url}
-        keys = "/model small high\rhello\r/loop pinned\r/fork loop pinned\r/model other\r"
+        keys = "/model small high\r/model large high low\rhello\r"
+        keys += "/loop pinned\r/fork loop pinned\r/model other\r"
         left, out = talk(
             keys + "again\r/model\r\x04",
             driver="default",
@@ -219,6 +220,7 @@ def test_a_loop_with_a_pin_says_so_and_takes_no_other_model(
     assert "[standard on default · deepseek/small · no tokens yet" in out
     assert 'loop "pinned" pins deepseek/large (MODEL_PINNED)' in out
     assert "[pinned on default · deepseek/large (pinned by pinned)" in out
+    assert '/model takes a model and an effort, not "large high low" (USAGE)' in out
     assert "model deepseek/large\nknown: deepseek/deepseek-flash, " in out
     assert asked == ["small", "large"]
     assert words(left.id) == ["hello", "again"]
