@@ -31,6 +31,9 @@ class Place(NamedTuple):
     lock_seconds: float = 20.0
     idle_seconds: float = 60.0
 
+    def __repr__(self) -> str:
+        return f"<Place {self.where}>"
+
     @property
     def where(self) -> str:
         """Say it for people: postgres://user@host:port/database, and the schema."""

@@ -19,7 +19,6 @@ from dshloop.errors import (
     WriteFailedError,
 )
 from dshloop.files import shown, why
-from dshloop.memory.sqlite import index
 from dshloop.memory.sqlite.filters import add_functions
 
 T = TypeVar("T")
@@ -55,7 +54,7 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 class SqliteConnection(sqlite3.Connection):
     """SQLite's connection with what differs between databases (connection.py).
 
-    A transaction that writes has the whole file to itself.
+    A transaction that writes has the whole file to itself. The index is loaded by who needs it.
     """
 
     def findable(self) -> int:
@@ -71,18 +70,28 @@ class SqliteConnection(sqlite3.Connection):
         return False
 
     def add_words(self, seq: int, indexed: tuple[str, ...]) -> None:
+        from dshloop.memory.sqlite import index
+
         index.add(self, seq, indexed)
 
     def drop_words(self, seq: int) -> None:
+        from dshloop.memory.sqlite import index
+
         index.drop(self, seq)
 
     def scrub_words(self) -> None:
+        from dshloop.memory.sqlite import index
+
         index.scrub(self)
 
     def rows_with(self, forms: Sequence[str], most: int) -> Iterator[int]:
+        from dshloop.memory.sqlite import index
+
         return (index.rows_with(self, form, most) for form in forms)
 
     def with_all(self, groups: Sequence[Sequence[str]], most: int) -> tuple[str, Sequence[Any]]:
+        from dshloop.memory.sqlite import index
+
         return "SELECT value FROM json_each(?)", [str(index.with_all(self, groups, most))]
 
 
