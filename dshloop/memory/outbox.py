@@ -14,13 +14,11 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dshloop.memory.outbox_entries import GIVEN_UP, PENDING, Entry, Item, Policy, State
 from dshloop.memory.outbox_file import OutboxFile
-
-if TYPE_CHECKING:
-    import sqlite3
+from dshloop.memory.outbox_rows import add, count, make_room, raised
 
 __all__ = ["GIVEN_UP", "PENDING", "Entry", "Item", "Outbox", "Policy", "State"]
 
@@ -67,10 +65,10 @@ class Outbox(OutboxFile):
         now = self._clock()
         goal = json.dumps(_without_user(target))
         with self._changing() as connection:
-            if mark is not None and not _raised(connection, session, mark):
+            if mark is not None and not raised(connection, session, mark):
                 return []
-            added = [_add(connection, session, item, goal, now) for item in items]
-            self._make_room(connection)
+            added = [add(connection, session, item, goal, now) for item in items]
+            make_room(connection, self.policy)
         return [self._entry(row) for row in added]
 
     def mark(self, session: str) -> int | None:
@@ -140,7 +138,7 @@ class Outbox(OutboxFile):
         """Take out an entry that the store has; a loss of power may bring it back."""
         with self._changing(lasting=False) as connection:
             connection.execute("DELETE FROM entries WHERE id = ?", (entry.id,))
-            _count(connection, "last_success", self._clock())
+            count(connection, "last_success", self._clock())
 
     def changed(self, entry: Entry, body: Any) -> None:
         """Replace an entry's body: a part of it has arrived."""
@@ -161,7 +159,7 @@ class Outbox(OutboxFile):
                 "UPDATE entries SET attempts = ?, next_at = ?, error = ?, state = ? WHERE id = ?",
                 (attempts, after, error, GIVEN_UP if ends else PENDING, entry.id),
             )
-            _count(connection, "last_error", now, error)
+            count(connection, "last_error", now, error)
         return ends
 
     # --- looking and keeping -------------------------------------------------------------------
@@ -233,57 +231,6 @@ class Outbox(OutboxFile):
             id_, self.store, session, kind, json.loads(target), json.loads(body), state, created,
             attempts, next_at, error, size,
         )  # fmt: skip
-
-    def _make_room(self, connection: sqlite3.Connection) -> None:
-        """Drop the oldest entries of a full outbox, given-up ones first."""
-        count, size = connection.execute(
-            "SELECT count(*), coalesce(sum(bytes), 0) FROM entries"
-        ).fetchone()
-        if count <= self.policy.entries and size <= self.policy.bytes:
-            return
-        dropped = 0
-        rows = connection.execute(
-            "SELECT id, bytes FROM entries ORDER BY state <> ?, id", (GIVEN_UP,)
-        ).fetchall()
-        for id_, weight in rows[:-1]:  # what came last stays
-            if count - dropped <= self.policy.entries and size <= self.policy.bytes:
-                break
-            connection.execute("DELETE FROM entries WHERE id = ?", (id_,))
-            dropped, size = dropped + 1, size - weight
-        connection.execute(
-            "INSERT INTO counts VALUES ('dropped', ?, NULL) "
-            "ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
-            (dropped,),
-        )
-
-
-def _add(
-    connection: sqlite3.Connection, session: str, item: Item, target: str, now: float
-) -> Sequence[Any]:
-    body = json.dumps(item.body)
-    done = connection.execute(
-        "INSERT INTO entries (session, kind, target, body, bytes, state, created_at, attempts, "
-        "next_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0) RETURNING *",
-        (session, item.kind, target, body, len(body), PENDING, now),
-    )
-    row: Sequence[Any] = done.fetchone()
-    return row
-
-
-def _raised(connection: sqlite3.Connection, session: str, mark: int) -> bool:
-    """Raise a session's mark; False when it was there already."""
-    done = connection.execute(
-        "INSERT INTO sessions VALUES (?, ?, NULL, 0) ON CONFLICT (session) DO UPDATE "
-        "SET mark = excluded.mark WHERE excluded.mark > mark",
-        (session, mark),
-    )
-    return done.rowcount == 1
-
-
-def _count(
-    connection: sqlite3.Connection, name: str, value: float, text: str | None = None
-) -> None:
-    connection.execute("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", (name, value, text))
 
 
 def _is_held(owner: str | None, ours: str) -> bool:
