@@ -11,12 +11,12 @@ from dshloop.cli.memory.common import (
     FilterVerb,
     MinScore,
     Semantic,
-    file_text,
     filters,
     module_app,
     number,
 )
 from dshloop.cli.memory.opening import opened_to_read
+from dshloop.cli.memory.texts import file_text
 from dshloop.cli.params import invocation
 from dshloop.errors import ExitCode, MemoryNotFoundError
 from dshloop.result import Caution, Result

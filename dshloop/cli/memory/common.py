@@ -15,9 +15,6 @@ from typer.core import TyperOption
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.params import Command, invocation, new_app
-from dshloop.errors import UsageError
-from dshloop.paths import absolute
-from dshloop.result import Caution
 
 if TYPE_CHECKING:
     from dshloop.memory.entries import Entry
@@ -292,37 +289,3 @@ def _type(name: str | None, kinds: Sequence[str]) -> str | None:
         hint = f"Types: {', '.join(known)}."
         raise MemoryTypeError(f'there is no type "{name}"', hint=hint, type=name)
     return name
-
-
-def redaction(found: int) -> list[Caution]:
-    """Say how many secrets were taken out, never which."""
-    if not found:
-        return []
-    what = "1 secret was" if found == 1 else f"{found} secrets were"
-    message = f"{what} taken out (--allow-secrets keeps what looks like one)"
-    return [Caution(message, "SECRETS_REDACTED", details={"redacted": found})]
-
-
-def piped(run: Invocation) -> str:
-    """Read standard input as UTF-8, without the line ends behind it. Raises UNREADABLE_FILE."""
-    from pathlib import Path
-
-    from dshloop.files import decode
-
-    buffer = getattr(run.env.stdin, "buffer", None)
-    if buffer is None:
-        return run.env.stdin.read().rstrip("\r\n")
-    return decode(buffer.read(), Path("standard input")).value.rstrip("\r\n")
-
-
-def file_text(run: Invocation, file: str) -> str:
-    """Read a file as UTF-8, without the line ends behind it. Raises UNREADABLE_FILE."""
-    from dshloop.errors import UnreadableFileError
-    from dshloop.files import read_text
-
-    if not file:
-        raise UsageError("a file needs a path")
-    text = read_text(absolute(file, run.env.cwd, run.env.variables))
-    if text is None:
-        raise UnreadableFileError(f"there is no file {file}", file=file)
-    return text.value.rstrip("\r\n")

@@ -12,10 +12,10 @@ from dshloop.cli.memory.common import (
     Id,
     WriteVerb,
     module_app,
-    piped,
 )
 from dshloop.cli.memory.keep import Concepts, FileRefs, Strength, Type, kept
 from dshloop.cli.memory.opening import opened
+from dshloop.cli.memory.texts import piped
 from dshloop.cli.params import invocation
 from dshloop.errors import MemoryEmptyError, UsageError
 from dshloop.result import Result

@@ -14,10 +14,10 @@ from dshloop.cli.memory.common import (
     WriteVerb,
     given,
     module_app,
-    piped,
     project,
 )
 from dshloop.cli.memory.opening import way_to_open
+from dshloop.cli.memory.texts import piped
 from dshloop.cli.params import invocation
 from dshloop.errors import (
     DshloopError,

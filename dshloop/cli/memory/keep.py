@@ -13,14 +13,12 @@ from dshloop.cli.memory.common import (
     AllowSecrets,
     ProjectHere,
     WriteVerb,
-    file_text,
     module_app,
     number,
-    piped,
     project,
-    redaction,
 )
 from dshloop.cli.memory.opening import opened
+from dshloop.cli.memory.texts import file_text, piped, redaction
 from dshloop.cli.params import invocation
 from dshloop.errors import UsageError
 from dshloop.result import Result

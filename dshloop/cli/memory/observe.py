@@ -14,11 +14,10 @@ from dshloop.cli.memory.common import (
     ProjectHere,
     WriteVerb,
     module_app,
-    piped,
     project,
-    redaction,
 )
 from dshloop.cli.memory.opening import opened
+from dshloop.cli.memory.texts import piped, redaction
 from dshloop.cli.params import invocation
 from dshloop.errors import HookDataInvalidError, UsageError
 from dshloop.result import Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dshloop.cli.memory.common import redaction
+from dshloop.cli.memory.texts import redaction
 from dshloop.result import Caution
 
 if TYPE_CHECKING:
