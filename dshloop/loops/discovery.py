@@ -54,7 +54,12 @@ def _entry_points(group: Group) -> Iterator[Offered]:
             continue
         for point in points:
             if point.group == group:
-                yield Offered(point.name, point.value.partition(" ")[0], str(distribution.name))
+                yield Offered(point.name, target_of(point.value), str(distribution.name))
+
+
+def target_of(value: str) -> str:
+    """Give the import path of an entry point's value, whose extras are the installer's matter."""
+    return value.partition("[")[0].strip()
 
 
 def offers_any(group: str) -> bool:

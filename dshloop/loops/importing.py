@@ -32,6 +32,8 @@ def import_object(target: str) -> Any:
     Raises LOOP_IMPORT_FAILED, whatever the module raises.
     """
     module, _, name = target.partition(":")
+    if not name:
+        raise _failed(target, "it names a module and no object of it")
     with _authors_code(target):
         found: Any = __import__(module, fromlist=["_"])
         for part in name.split("."):

@@ -103,6 +103,8 @@ def _importable(folder: Path) -> Iterator[None]:
 def _of_folder(folder: Path) -> list[Subject]:
     import tomllib
 
+    from dshloop.loops.discovery import target_of
+
     manifest = folder / "pyproject.toml"
     if not manifest.is_file():
         lacks = "has no pyproject.toml that would say which loops are in it"
@@ -116,7 +118,7 @@ def _of_folder(folder: Path) -> list[Subject]:
         ) from None
     points = _inner(about, "project", "entry-points")
     found = [
-        _by_path(str(name), str(path), import_object, group)
+        _by_path(str(name), target_of(str(path)), import_object, group)
         for group in GROUPS
         for name, path in _inner(points, group).items()
     ]

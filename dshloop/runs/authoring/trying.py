@@ -47,7 +47,11 @@ def check_loop(
     fault = load.outcome(patience)
     if load.stuck or fault is not None:
         first = _endless(CHECKS[0], patience) if fault is None else _failed(CHECKS[0], fault)
-        rest = [_skipped(check, "it can't be loaded") for check in CHECKS[1:]]
+        rest = [
+            _skipped(check, "it can't be loaded")
+            for check in CHECKS[1:]
+            if not only or check.name in only
+        ]
         return LoopReport(subject.id, None, subject.target, (first, *rest))
     done: list[Checked] = []
     stuck = False

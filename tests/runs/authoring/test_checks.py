@@ -14,7 +14,12 @@ from dshloop.loops.strategy_setup import strategy_as_loop
 from dshloop.runs.authoring.checks import CHECKS
 from dshloop.runs.authoring.subjects import subject_of
 from dshloop.runs.authoring.trying import check_loop, try_loops
-from tests.runs.authoring.bad_loops import WRONG, BlocksInSetup, HangsInSetup
+from tests.runs.authoring.bad_loops import (
+    WRONG,
+    BlocksInSetup,
+    CantBeMade,
+    HangsInSetup,
+)
 from tests.test_documents import FILE, ROOT
 
 
@@ -48,6 +53,11 @@ def test_a_loop_that_never_ends_is_given_up(loop: type) -> None:
         outcomes = {check.outcome for check in report.checks[2:]}
         assert outcomes == {"skipped"}
     assert first.name == "session"
+
+
+def test_of_a_loop_that_cant_be_loaded_only_what_was_asked_for_is_told() -> None:
+    report = check_loop(subject_of(CantBeMade), only=("session",))
+    assert [check.name for check in report.checks] == ["registers", "session"]
 
 
 def passed(loop: Any) -> list[tuple[str, str | None]]:

@@ -59,7 +59,7 @@ def test_a_module_gives_the_loops_that_are_defined_in_it(site: Path, tmp_path: P
 def test_entry_points_say_which_loops_a_module_and_a_package_have(
     site: Path, tmp_path: Path
 ) -> None:
-    installed(site, "My_Pack", "given = found_loops:MyFirst")
+    installed(site, "My_Pack", "given = found_loops:MyFirst[extra]")
     assert ids("my-pack", tmp_path) == ["given"]
     assert ids("found_loops", tmp_path) == ["given"]
     assert ids("found_loops:MyFirst", tmp_path) == ["given"]
@@ -71,7 +71,8 @@ def test_a_folder_is_read_by_its_manifest(site: Path, tmp_path: Path, layout: st
     (folder / layout).mkdir(parents=True)
     (folder / layout / "project_loops.py").write_text(MODULE)
     (folder / "pyproject.toml").write_text(
-        '[project]\nname = "p"\n[project.entry-points."dshloop.loops"]\na = "project_loops:MyFirst"'
+        '[project]\nname = "p"\n'
+        '[project.entry-points."dshloop.loops"]\na = "project_loops:MyFirst [x]"\n'
     )
     before = list(sys.path)
     for target in ("./project", "project", str(folder)):
@@ -121,6 +122,13 @@ def test_what_has_no_loop_says_so(site: Path, tmp_path: Path, target: str, said:
     (tmp_path / "none.yml").write_text("drivers: {a: 'found_loops:MyFirst'}\n")
     with pytest.raises(LoopTargetError, match=said), subjects(target, tmp_path):
         pass
+
+
+def test_an_entry_point_without_an_object_is_told(site: Path, tmp_path: Path) -> None:
+    installed(site, "Pack", "given = found_loops")
+    with subjects("pack", tmp_path) as (found,), pytest.raises(DshloopError) as told:
+        found.make()
+    assert "it names a module and no object of it" in told.value.message
 
 
 def test_a_module_that_raises_is_told(site: Path, tmp_path: Path) -> None:
