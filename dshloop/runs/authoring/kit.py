@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dshloop.drivers.script import Script, parse_script
+from dshloop.errors import UsageError
 from dshloop.llm.messages import plain_text
 from dshloop.loops.names import is_object
 from dshloop.runs.authoring.report import LoopReport
@@ -86,7 +87,13 @@ class LoopKit:
     patience: float = PATIENCE
     _runs: int = 0
 
-    def check(self, loop: Any, *, id: str | None = None, only: Sequence[str] = ()) -> LoopReport:  # noqa: A002
+    def check(
+        self,
+        loop: Any,
+        *,
+        id: str | None = None,  # noqa: A002
+        only: str | Sequence[str] = (),
+    ) -> LoopReport:
         """Do what `dshloop loop test` does; ``require_passed()`` of the report fails a test."""
         return check_loop(subject_of(loop, id), patience=self.patience, only=only)
 
@@ -100,8 +107,11 @@ class LoopKit:
         """Run a session with these prompts, a turn each, and give what came of it.
 
         ``script`` is what the fake driver says, as YAML (docs/fake-driver.md). Raises what the
-        loop's setup raises, SCRIPT_INVALID, and LOOP_CHECKS_FAILED for a turn that never ends.
+        loop's setup raises, SCRIPT_INVALID, USAGE without a prompt, and LOOP_CHECKS_FAILED for a
+        turn that never ends.
         """
+        if not prompts:
+            raise UsageError("a session needs a prompt", hint='kit.run(loop, "hello")')
         said = parse_script(script) if isinstance(script, str) else script or SAYING
         self._runs += 1
         folder = self.folder / f"run-{self._runs}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from dshloop.errors import LoopKitError
+from dshloop.errors import LoopKitError, UsageError
 from dshloop.runs.authoring.checks import CHECKS, Check
 from dshloop.runs.authoring.demands import require_heard, told_of
 from dshloop.runs.authoring.report import Checked, LoopReport, Report
@@ -30,19 +30,23 @@ def try_loops(
 ) -> Report:
     """Try the loops of a module, an installed package or a folder.
 
-    Raises LOOP_TARGET_NOT_FOUND, and LOOP_IMPORT_FAILED for a module to be looked through.
+    Raises LOOP_TARGET_NOT_FOUND, LOOP_IMPORT_FAILED for a module to be looked through, and USAGE
+    for a check that there is none of.
     """
+    only = _known(only)
     with subjects(target, cwd) as found:
         return Report([check_loop(one, patience=patience, only=only) for one in found])
 
 
 def check_loop(
-    subject: Subject, *, patience: float = PATIENCE, only: Sequence[str] = ()
+    subject: Subject, *, patience: float = PATIENCE, only: str | Sequence[str] = ()
 ) -> LoopReport:
     """Try one loop; what it does wrong is in the report, never raised.
 
     A loop that can't be loaded, and what stands behind a check that never ends, is not tried.
+    ``only`` is one check or several, all without any; raises USAGE for one that there is none of.
     """
+    only = _known(only)
     load = _Run(lambda: subject.make().kind)
     fault = load.outcome(patience)
     if load.stuck or fault is not None:
@@ -65,6 +69,16 @@ def check_loop(
         stuck = found is None
         done.append(found or _endless(check, patience))
     return LoopReport(subject.id, load.results[0], subject.target, tuple(done))
+
+
+def _known(only: str | Sequence[str]) -> Sequence[str]:
+    """Give the names of checks; one that there is none of would pass without a look."""
+    names = [only] if isinstance(only, str) else only
+    known = [check.name for check in CHECKS]
+    for name in names:
+        if name not in known:
+            raise UsageError(f'there is no check "{name}"', hint=f"Checks: {', '.join(known)}.")
+    return names
 
 
 def _tried(subject: Subject, check: Check, patience: float) -> Checked | None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from dshloop.errors import LoopKitError
+from dshloop.errors import LoopKitError, UsageError
+from dshloop.loops.standard import standard_loop
 from dshloop.loops.strategy import Strategy
 from dshloop.loops.strategy_setup import strategy_as_loop
 from dshloop.runs.authoring.checks import CHECKS
+from dshloop.runs.authoring.kit import LoopKit
 from dshloop.runs.authoring.subjects import subject_of
 from dshloop.runs.authoring.trying import check_loop, try_loops
 from tests.runs.authoring.bad_loops import (
@@ -58,6 +60,20 @@ def test_a_loop_that_never_ends_is_given_up(loop: type) -> None:
 def test_of_a_loop_that_cant_be_loaded_only_what_was_asked_for_is_told() -> None:
     report = check_loop(subject_of(CantBeMade), only=("session",))
     assert [check.name for check in report.checks] == ["registers", "session"]
+
+
+@pytest.mark.parametrize("only", ["hook", ("session", "speed")])
+def test_a_check_that_there_is_none_of_never_passes(
+    dshloop_loop_kit: LoopKit, only: str | tuple[str, ...]
+) -> None:
+    with pytest.raises(UsageError, match="there is no check"):
+        dshloop_loop_kit.check(standard_loop(), only=only)
+    assert dshloop_loop_kit.check(standard_loop(), only="session").checks[0].name == "session"
+
+
+def test_a_session_without_a_prompt_is_refused(dshloop_loop_kit: LoopKit) -> None:
+    with pytest.raises(UsageError, match="needs a prompt"):
+        dshloop_loop_kit.run(standard_loop())
 
 
 def passed(loop: Any) -> list[tuple[str, str | None]]:
