@@ -1,4 +1,4 @@
-"""The schema as the source of answers (sqlite/recall/source.py): ranking is the embedded store's.
+"""The schema as the source of answers (recall/source.py): ranking is the embedded store's.
 
 How many entries have a word is counted in the index, unless it is known from before
 (statistics.py).
@@ -13,11 +13,11 @@ from dshloop.memory.entries import Entry
 from dshloop.memory.postgres.connection import Lent
 from dshloop.memory.postgres.statistics import counted
 from dshloop.memory.postgres.words import asked, beginning, fitting, original
+from dshloop.memory.recall.lines import Corpus, Line, Term
+from dshloop.memory.recall.rank import Beside
+from dshloop.memory.recall.source import COMPARED, EXTENSIONS
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.recall.candidates import around, telling, weights_of
-from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term
-from dshloop.memory.sqlite.recall.rank import Beside
-from dshloop.memory.sqlite.recall.source import COMPARED, EXTENSIONS
 from dshloop.memory.sqlite.rows import COLUMNS, entry_of
 from dshloop.memory.store import Filters
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder
     from dshloop.memory.postgres.connection import Lent
     from dshloop.memory.postgres.pools import Place
+    from dshloop.memory.recall.source import Source
     from dshloop.memory.sqlite.connection import Connection
     from dshloop.memory.sqlite.meaning.nearness import VectorIndex
-    from dshloop.memory.sqlite.recall.source import Source
 
 _BYTES = """
     SELECT sum(pg_total_relation_size(oid)) FROM pg_class

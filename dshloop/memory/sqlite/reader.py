@@ -18,7 +18,7 @@ from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, Record, Stats
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder
-    from dshloop.memory.sqlite.recall.source import Source
+    from dshloop.memory.recall.source import Source
 
 _EVERYTHING = Filters()
 
@@ -53,7 +53,7 @@ class RowReader:
     ) -> Sequence[Hit]:
         if not query.strip():
             raise MemoryEmptyError("there is nothing to look for: the question is blank")
-        from dshloop.memory.sqlite.recall import search
+        from dshloop.memory.recall import search
 
         now = self._clock()
         question = self._meaning.question(query, semantic)

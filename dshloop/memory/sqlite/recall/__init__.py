@@ -1,1 +1,1 @@
-"""Finding what answers a question: candidates from the index, ranked in Python."""
+"""Where the embedded store finds what may answer a question: its index and its neighbours."""

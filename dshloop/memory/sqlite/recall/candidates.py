@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from dshloop.memory.recall.lines import Corpus, Line, Term
+from dshloop.memory.recall.rank import Beside
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.index import FIELDS, quoted
-from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term
-from dshloop.memory.sqlite.recall.rank import Beside
 from dshloop.memory.store import Filters
 
 # A common word makes the index read a large part of the store and tells little.

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 
 from dshloop.memory.entries import Entry
+from dshloop.memory.recall.lines import Corpus, Line, Term
+from dshloop.memory.recall.rank import Beside
+from dshloop.memory.recall.source import COMPARED, EXTENSIONS
 from dshloop.memory.sqlite import lookup
 from dshloop.memory.sqlite.connect import SqliteConnection
 from dshloop.memory.sqlite.recall import candidates
-from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term
-from dshloop.memory.sqlite.recall.rank import Beside
-from dshloop.memory.sqlite.recall.source import COMPARED, EXTENSIONS
 from dshloop.memory.store import Filters
 
 _EVERYTHING = Filters()

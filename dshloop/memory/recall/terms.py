@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
-from dshloop.memory.sqlite.recall.dates import named
-from dshloop.memory.sqlite.recall.lines import Corpus, Term, padded
-from dshloop.memory.sqlite.recall.source import Vocabulary
+from dshloop.memory.recall.dates import named
+from dshloop.memory.recall.lines import Corpus, Term, padded
+from dshloop.memory.recall.source import Vocabulary
 from dshloop.memory.synonyms import Synonyms
 from dshloop.text import Word
 

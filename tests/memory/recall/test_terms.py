@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.entries import NewMemory
+from dshloop.memory.recall.lines import Term
+from dshloop.memory.recall.terms import weighed
 from dshloop.memory.sqlite.connect import connect
 from dshloop.memory.sqlite.recall.embedded import EmbeddedSource
-from dshloop.memory.sqlite.recall.lines import Term
-from dshloop.memory.sqlite.recall.terms import weighed
 from dshloop.memory.sqlite.store import SqliteStore
 from dshloop.memory.synonyms import synonyms
 from dshloop.text import question

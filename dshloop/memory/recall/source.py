@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from dshloop.memory.entries import Entry
-from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term
-from dshloop.memory.sqlite.recall.rank import Beside
+from dshloop.memory.recall.lines import Corpus, Line, Term
+from dshloop.memory.recall.rank import Beside
 
 EXTENSIONS = 4
 """Longer words taken for one that begins them: those that most entries have."""

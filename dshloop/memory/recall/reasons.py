@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dshloop.memory.recall.lines import Term, padded
+from dshloop.memory.recall.rank import FACTORS, Beside, Ranked, Ranking
 from dshloop.memory.sqlite.index import FIELDS
-from dshloop.memory.sqlite.recall.lines import Term, padded
-from dshloop.memory.sqlite.recall.rank import FACTORS, Beside, Ranked, Ranking
 from dshloop.memory.store import Why
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import example, given, strategies
 
+from dshloop.memory.recall.lines import Corpus, Line, Term, padded
+from dshloop.memory.recall.rank import Beside, Ranked, Ranking
+from dshloop.memory.recall.reasons import reasons
 from dshloop.memory.sqlite.index import FIELDS, manner_of
-from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term, padded
-from dshloop.memory.sqlite.recall.rank import Beside, Ranked, Ranking
-from dshloop.memory.sqlite.recall.reasons import reasons
 from dshloop.text import question, words
 
 FORMS = strategies.sampled_from(["abc", "deploi", "fridai", "连接", "接池", "jwt.ts", "jwt"])
@@ -132,7 +132,7 @@ def test_an_entry_of_the_asked_date_counts() -> None:
     may, june = 1_683_550_000.0, 1_686_550_000.0  # 2023
     rows = [line(1, "we met", at=june), line(2, "we met", at=may), line(3, "we met", at=june)]
     corpus = Corpus(100, 10.0, {})
-    from dshloop.memory.sqlite.recall.dates import named
+    from dshloop.memory.recall.dates import named
 
     asked = question("who met in May 2023")
     terms = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from typing import Any, NamedTuple
 
-from dshloop.memory.sqlite.recall.dates import Part
+from dshloop.memory.recall.dates import Part
 from dshloop.text import Word
 
 FIELD_WEIGHTS = (1.5, 1.0, 1.5, 1.0)

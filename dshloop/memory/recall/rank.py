@@ -17,10 +17,10 @@ from math import exp
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from dshloop.memory.recall.dates import matches
+from dshloop.memory.recall.lines import Corpus, Line, Term, held, occurrences, padded
 from dshloop.memory.sqlite.index import ASKS
 from dshloop.memory.sqlite.meaning.fusion import Nearness, answers, meant
-from dshloop.memory.sqlite.recall.dates import matches
-from dshloop.memory.sqlite.recall.lines import Corpus, Line, Term, held, occurrences, padded
 
 # An entry answers a question when it and its neighbours have this much of what the question's words
 # are worth, and two of its words, unless one word is half of the question. A word nobody stored is

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from dshloop.memory.sqlite.recall.lines import Line
-from dshloop.memory.sqlite.recall.rank import Ranked
+from dshloop.memory.recall.lines import Line
+from dshloop.memory.recall.rank import Ranked
 from dshloop.stop_words import STOP_WORDS
 
 _LONGEST = 4_000

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dshloop.memory.sqlite.recall.dates import matches, named
+from dshloop.memory.recall.dates import matches, named
 from dshloop.text import question
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC).timestamp()  # a Monday

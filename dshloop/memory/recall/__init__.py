@@ -1,0 +1,1 @@
+"""Answering questions: pure ranking, over what any database gives (source.py)."""
