@@ -9,7 +9,8 @@ from typing import Any
 from dshloop.host.agent import Agent
 from dshloop.host.tools import Execution, Tool, ToolFault, ToolResult
 from dshloop.llm.messages import Chunk, ModelRequest, failure
-from dshloop.sessions.recording import Answer, RecordedTurn, Recording
+from dshloop.sessions.answers import Answer
+from dshloop.sessions.recording import Offered, RecordedTurn, Recording
 
 MISSING = "NOT_RECORDED"
 Following = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -75,13 +76,19 @@ class RecordedTool(Tool):
 
 
 def play_tools(agent: Agent, recording: Recording) -> None:
-    """Have every tool of an agent answered from the recording; no other can be called."""
+    """Offer what the recording's requests offered, answered from it; no other can be called."""
     results = _Results(recording, agent)
-    for name in recording.tools:
-        real = agent.tools.get(name)
-        exclusive = real is not None and real.exclusive
-        agent.tools.register(RecordedTool(name, "", results.of, exclusive=exclusive))
-    agent.tools.restrict(allow=recording.tools)
+    known = [*recording.offered, *(Offered(name) for name in recording.tools)]
+    by_name = {each.name: each for each in reversed(known)}
+    agent.tools.stand_in([_recorded_tool(each, agent, results) for each in by_name.values()])
+    agent.tools.restrict(allow=list(by_name))
+
+
+def _recorded_tool(offered: Offered, agent: Agent, results: _Results) -> RecordedTool:
+    name, description, parameters = offered
+    real = agent.tools.get(name)
+    exclusive = real is not None and real.exclusive
+    return RecordedTool(name, description, results.of, parameters, exclusive=exclusive)
 
 
 def play_memory(agent: Agent, recording: Recording) -> None:

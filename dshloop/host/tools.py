@@ -139,6 +139,7 @@ class Tools:
         self._tools: dict[str, Tool] = {}
         self._guards: dict[int, Guard] = {}
         self._limits: dict[int, Callable[[str], bool]] = {}
+        self._stand_ins: Mapping[str, Tool] = {}
         self._number = 0
 
     def scope(self) -> Tools:
@@ -158,6 +159,11 @@ class Tools:
                 self._changed()
 
         return dispose
+
+    def stand_in(self, tools: Sequence[Tool]) -> None:
+        """Have these called in the place of the tools of their names, whoever registers those."""
+        self._stand_ins = {tool.name: tool for tool in tools}
+        self._changed()
 
     def guard(self, guard: Guard) -> Disposer:
         """Have every call looked at before it runs; a guard can only refuse."""
@@ -195,7 +201,7 @@ class Tools:
 
     def _found(self) -> dict[str, Tool]:
         above = self._parent._found() if self._parent is not None else {}
-        found = {**above, **self._tools}
+        found = {**above, **self._tools, **self._stand_ins}
         for shows in self._limits.values():
             found = {name: tool for name, tool in found.items() if shows(name)}
         return found

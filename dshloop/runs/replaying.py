@@ -90,6 +90,7 @@ class Replay:
     clock: Clock
     recorded: bool = False
     _steps: dict[tuple[int, int], list[dict[str, Any]]] = field(default_factory=dict)
+    _config: Mapping[str, Any] | None = None  # what the turns so far were made with
 
     def run(self, *, keep: bool = False) -> Replayed:
         """Play the session and compare. Raises what opening a session raises, REPLAY_REFUSED.
@@ -183,6 +184,8 @@ class Replay:
     async def _play_turn(self, conversation: Conversation, turn: RecordedTurn) -> None:
         """Give the agent a turn's first messages, and wait until it has nothing left to do."""
         first = turn.inputs.get(1, [])
+        if self.recorded:
+            self._switch_model(conversation, turn)
         self._steps = {
             (turn.number, step): messages for step, messages in turn.inputs.items() if step > 1
         }
@@ -193,6 +196,22 @@ class Replay:
         conversation.agent.followup(first[-1])
         async for _event in conversation.events():
             pass
+
+    def _switch_model(self, conversation: Conversation, turn: RecordedTurn) -> None:
+        """Ask another model from here on where the session did."""
+        before, config = self._config, turn.config
+        self._config = config or before
+        if config is None or before is None or config == before:
+            return
+        asked = _model(config)
+        conversation.agent.options = replace(
+            conversation.agent.options,
+            provider=asked.provider,
+            model=asked.model,
+            max_tokens=asked.max_tokens,
+            reasoning_effort=asked.effort,
+            seed=asked.seed,
+        )
 
     async def _compact(self, conversation: Conversation, turn: RecordedTurn) -> None:
         """Have the history summarised where a person had; where that fails, the logs differ."""

@@ -6,22 +6,14 @@ inbox, or stands in the log without one; what plugins put before the model is no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from dshloop.sessions.answers import Answer, Cause, Chunk, Summaries, made_chunks, with_failure
 from dshloop.transcripts.vocabulary import Event
 
 Message = dict[str, Any]
-Chunk = dict[str, Any]
-Cause = Mapping[str, Any]
-
-
-class Answer(NamedTuple):
-    """What a model streamed for one request; ``aborted`` is what cut it off."""
-
-    chunks: Sequence[Chunk]
-    aborted: Cause | None = None
 
 
 class ToolAnswer(NamedTuple):
@@ -32,6 +24,14 @@ class ToolAnswer(NamedTuple):
     result: Mapping[str, Any]
 
 
+class Offered(NamedTuple):
+    """A tool as a request offered it to the model."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = {"type": "object"}
+
+
 @dataclass(slots=True)
 class RecordedTurn:
     """One turn: ``inputs`` by the step that took them, answers in order, results by call id.
@@ -39,6 +39,7 @@ class RecordedTurn:
     ``entered`` has what entered a step in order: None for an input, else what memory recalled.
     ``cause`` is what aborted it; ``stopped_at`` the last call of one that was aborted behind its
     last answer; ``compacted`` says how often a person had the history summarised behind it.
+    ``config`` is what its requests were made with from then on, None where that stayed as it was.
     """
 
     number: int
@@ -49,18 +50,21 @@ class RecordedTurn:
     cause: Cause | None = None
     stopped_at: str | None = None
     compacted: int = 0
+    config: Mapping[str, Any] | None = None
 
 
 class Recording(NamedTuple):
     """A session's turns, the config of its first request, and the names of all tools called.
 
-    ``summaries`` are what models said when they were asked for one, in order.
+    ``summaries`` are what models said when they were asked for one, in order; ``offered`` are the
+    tools of all requests, as they were offered last.
     """
 
     turns: Sequence[RecordedTurn]
     config: Mapping[str, Any]
     tools: Sequence[str]
     summaries: Sequence[Answer] = ()
+    offered: Sequence[Offered] = ()
 
 
 def read_recording(events: Iterable[Event]) -> Recording:
@@ -68,7 +72,9 @@ def read_recording(events: Iterable[Event]) -> Recording:
     reader = _Reader()
     for event in events:
         reader.see(event)
-    return Recording(reader.turns, reader.config, sorted(reader.tools), reader.summaries)
+    offered = tuple(reader.offered.values())
+    summaries = reader.summaries.found
+    return Recording(reader.turns, reader.config, sorted(reader.tools), summaries, offered)
 
 
 class _Reader:
@@ -79,7 +85,8 @@ class _Reader:
         self._config: Mapping[str, Any] = {}
         self._route: Mapping[str, Any] = {}
         self.tools: set[str] = set()
-        self.summaries: list[Answer] = []
+        self.summaries = Summaries()
+        self.offered: dict[str, Offered] = {}
         self._inbox: dict[str, list[Message]] = {}
         self._taken: set[str] = set()  # ids of messages that came through the inbox
         self._step = 0
@@ -99,6 +106,7 @@ class _Reader:
             handle(self, event["data"])
 
     def start_turn(self, _data: Mapping[str, Any]) -> None:
+        self.summaries.killed(within=False)
         self.turns.append(RecordedTurn(len(self.turns) + 1))
         self._step, self._asked, self._chunks = 0, False, []
 
@@ -136,8 +144,13 @@ class _Reader:
     def header(self, data: Mapping[str, Any]) -> None:
         header = data.get("header")
         config = header.get("config") if isinstance(header, Mapping) else None
-        if isinstance(config, Mapping) and not self._config:
-            self._config = config
+        if isinstance(config, Mapping):
+            self._config = self._config or config
+            if self.turns:
+                self.turns[-1].config = config
+        tools = header.get("tools") if isinstance(header, Mapping) else None
+        for tool in filter(None, map(_offered, tools if isinstance(tools, list) else ())):
+            self.offered[tool.name] = tool
 
     def context(self, data: Mapping[str, Any]) -> None:
         """Take the model of a session that records no more of its requests."""
@@ -162,14 +175,14 @@ class _Reader:
 
     def answer(self, data: Mapping[str, Any]) -> None:
         """Take a message whose stream had no end of its own."""
-        made = list(_made_chunks(data))
+        made = list(made_chunks(data))
         if data.get("interrupted"):
             self._answered(self._chunks or made[:-1], {"kind": "user"})
         else:
             self._answered(made)
 
     def failed(self, data: Mapping[str, Any]) -> None:
-        self._answered(_with_failure(self._chunks, data.get("failure")))
+        self._answered(with_failure(self._chunks, data.get("failure")))
 
     def call(self, data: Mapping[str, Any]) -> None:
         name, arguments = str(data.get("name")), str(data.get("arguments"))
@@ -184,23 +197,23 @@ class _Reader:
             name, arguments = self._calls.pop(call_id)
             self.turns[-1].results[call_id] = ToolAnswer(name, arguments, data)
 
-    def summary(self, data: Mapping[str, Any]) -> None:
-        """Take what a model said when it was asked for a summary."""
-        raw = data.get("rawOutput")
-        content = raw if isinstance(raw, list) else data.get("summary")
-        if isinstance(content, list):
-            made = _made_chunks({"message": {"content": content}, "usage": data.get("usage")})
-            self.summaries.append(Answer(list(made)))
-
     def compaction(self, data: Mapping[str, Any]) -> None:
+        self.summaries.begin()
         if self.turns and data.get("turn") is None:
             self.turns[-1].compacted += 1
+
+    def summary(self, data: Mapping[str, Any]) -> None:
+        self.summaries.came(data)
+
+    def end_compaction(self, data: Mapping[str, Any]) -> None:
+        self.summaries.end(data)
 
     def end_turn(self, data: Mapping[str, Any]) -> None:
         given = data.get("reason")
         reason: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
         if not self.turns:
             return
+        self.summaries.killed(within=True)
         turn = self.turns[-1]
         if reason.get("kind") in ("aborted", "interrupted"):
             cause = reason.get("reason")
@@ -208,7 +221,7 @@ class _Reader:
         if self._asked:
             chunks = self._chunks
             if turn.cause is None:
-                chunks = _with_failure(chunks, reason.get("error"))
+                chunks = with_failure(chunks, reason.get("error"))
             self._answered(chunks, turn.cause)
         elif turn.cause is not None and turn.answers:
             self._stop_at(turn)
@@ -249,6 +262,7 @@ _HANDLERS = {
     "tool/result": _Reader.result,
     "compaction/start": _Reader.compaction,
     "compaction/summary": _Reader.summary,
+    "compaction/end": _Reader.end_compaction,
     "turn/end": _Reader.end_turn,
 }
 
@@ -259,31 +273,18 @@ def is_from_outside(message: Mapping[str, Any]) -> bool:
     return isinstance(source, Mapping) and source.get("kind") == "user"
 
 
+def _offered(tool: object) -> Offered | None:
+    """Read a tool of a request's header."""
+    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
+        return None
+    parameters = tool.get("parameters")
+    known = parameters if isinstance(parameters, Mapping) else {"type": "object"}
+    return Offered(tool["name"], str(tool.get("description", "")), known)
+
+
 def _is_recalled(message: Mapping[str, Any]) -> bool:
     source = message.get("source")
     return isinstance(source, Mapping) and source.get("form") in ("recall", "semantic")
-
-
-def _made_chunks(data: Mapping[str, Any]) -> Iterator[Chunk]:
-    """Make the stream of a message whose chunks were not recorded."""
-    message = data.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else None
-    blocks = [block for block in content or () if isinstance(block, dict)]
-    for index, block in enumerate(blocks):
-        yield {"type": "block-start", "index": index, "blockType": block.get("type")}
-        yield {"type": "block-end", "index": index, "block": block}
-    if isinstance(data.get("usage"), Mapping):
-        yield {"type": "usage", "usage": data["usage"]}
-    calls = any(block.get("type") == "tool-call" for block in blocks)
-    yield {"type": "finish", "reason": {"kind": "tool-calls" if calls else "stop"}}
-
-
-def _with_failure(chunks: Sequence[Chunk], failure: Any) -> list[Chunk]:
-    """End a stream with the failure it had, unless it says so itself."""
-    if any(chunk.get("type") == "finish" for chunk in chunks):
-        return list(chunks)
-    known = failure if isinstance(failure, Mapping) else {"message": "it failed", "code": "UNKNOWN"}
-    return [*chunks, {"type": "finish", "reason": {"kind": "error", "failure": dict(known)}}]
 
 
 def _count(value: object) -> int:

@@ -14,7 +14,7 @@ from tests.transcripts.logs import event, turn
 KINDS = (
     "turn/start", "turn/end", "step/start", "user/message", "assistant/chunk", "assistant/message",
     "agent/inbox/spliced", "tool/call", "tool/result", "request/header", "request/context",
-    "llm/retry", "llm/retry-started", "compaction/summary",
+    "llm/retry", "llm/retry-started", "compaction/start", "compaction/summary", "compaction/end",
 )  # fmt: skip
 
 
@@ -166,6 +166,46 @@ def test_a_request_that_was_made_again_without_a_word_has_two_answers() -> None:
     recording = read_recording(events)
     assert [list(each.chunks) for each in recording.turns[0].answers] == [[failed], [stop]]
     assert [each.chunks[-1]["type"] for each in recording.summaries] == ["finish"]
+
+
+def compaction(kind: str, turn: int | None = 1, **data: Any) -> dict[str, Any]:
+    return event(f"compaction/{kind}", 0, {"turn": turn, **data})
+
+
+def test_each_request_for_a_summary_has_its_answer() -> None:
+    failed, stopped = {"message": "no", "code": "AUTH"}, {"message": "stop", "code": "ABORTED"}
+    came = {"summary": [{"type": "text", "text": "short"}]}
+    events = [
+        start(1), compaction("start"), compaction("end", error=failed), end(),
+        start(2), compaction("start"), compaction("end", error=stopped), end(kind="aborted"),
+        start(3), compaction("start"), end(kind="interrupted"),
+        compaction("start", None), compaction("end", None, error=stopped),
+        compaction("start", None),
+        start(4), compaction("start"), compaction("summary", **came), compaction("end"), end(),
+    ]  # fmt: skip
+    recording = read_recording(events)
+    found = [(each.aborted, [one["type"] for one in each.chunks]) for each in recording.summaries]
+    user = {"kind": "user"}
+    assert found == [
+        (None, ["finish"]), (user, []), (user, []), (None, ["finish"]), (None, ["finish"]),
+        (None, ["block-start", "block-end", "finish"]),
+    ]  # fmt: skip
+    assert [turn.compacted for turn in recording.turns] == [0, 0, 2, 0]
+
+
+def test_what_requests_offered_and_were_made_with() -> None:
+    tool = {"name": "read", "description": "Reads.", "parameters": {"type": "object", "x": 1}}
+    first, second = {"model": "a"}, {"model": "b"}
+    events = [
+        start(1), event("request/header", 0, {"header": {"config": first, "tools": [tool, 7]}}),
+        end(), start(2), end(),
+        start(3), event("request/header", 0, {"header": {"config": second, "tools": "none"}}),
+        end(),
+    ]  # fmt: skip
+    recording = read_recording(events)
+    assert recording.config == first
+    assert [turn.config for turn in recording.turns] == [first, None, second]
+    assert [tuple(each) for each in recording.offered] == [tuple(tool.values())]
 
 
 def test_an_answer_that_says_it_was_aborted_is_cut_there() -> None:

@@ -34,6 +34,14 @@ def test_nothing_differs_on_the_same_driver() -> None:
     )
 
 
+def test_what_requests_are_made_with_changes_where_it_did() -> None:
+    dshloop(*FAKE, "--session-id", "s", "one")
+    for more in (("--seed", "3", "two"), ("three",)):
+        dshloop("session", "run", "--resume", "s", *more)
+    ran = dshloop("session", "replay", "s", "--recorded", "--assert", "--json")
+    assert (ran.code, ran.json["differences"]) == (0, [])
+
+
 def test_another_driver_says_something_else() -> None:
     dshloop(*FAKE, "--session-id", "s", "one")
     ran = dshloop("session", "replay", "s", "--driver", "ping")

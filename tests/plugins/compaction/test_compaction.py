@@ -168,3 +168,29 @@ def test_a_request_that_is_too_long_is_made_again_with_a_summary(
     assert len(of(events, "compaction/summary")) == 1
     require_invariants(events)
     assert dshloop("session", "fsck", "s", cwd=work).code == 0
+
+
+def test_a_replay_compacts_where_the_session_did(tmp_path: Path, work: Path) -> None:
+    silent = [{"text": "One."}, {"usage": [0, 0]}]  # so lengths count, those of tools too
+    with fake_model(tmp_path, silent) as model:
+        configured(model, 600)
+        assert run(work, ["x" * 400, "and then?"], "--session-id", "s").code == 0
+    assert len(of(events_of(work), "compaction/summary")) == 1
+    ran = dshloop("session", "replay", "s", "--recorded", "--assert", "--json", cwd=work)
+    assert (ran.code, ran.json["differences"]) == (0, [])
+
+
+def test_a_replay_goes_on_where_a_summary_failed(tmp_path: Path, work: Path) -> None:
+    silent = [{"text": "One."}, {"usage": [0, 0]}]
+    with fake_model(tmp_path, silent) as model:
+        configured(model, 600)
+        assert run(work, ["x" * 400], "--session-id", "s").code == 0
+    gone = run(work, ["nobody answers", "nor here"], "--resume", "s", "--timeout", "0.2")
+    assert gone.code == 1
+    with fake_model(tmp_path, silent) as model:
+        configured(model, 600)
+        assert run(work, ["and then?"], "--resume", "s").code == 0
+    ends = of(events_of(work), "compaction/end")
+    assert [bool(end["data"].get("error")) for end in ends] == [True, False]
+    ran = dshloop("session", "replay", "s", "--recorded", "--assert", "--json", cwd=work)
+    assert (ran.code, ran.json["differences"]) == (0, [])
