@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dshloop.memory.outbox_entries import GIVEN_UP, PENDING, Entry, Item, Policy, State
-from dshloop.memory.outbox_file import OutboxFile
+from dshloop.memory.outbox_file import OutboxFile, unusable
 from dshloop.memory.outbox_rows import add, count, make_room, raised
 
 __all__ = ["GIVEN_UP", "PENDING", "Entry", "Item", "Outbox", "Policy", "State"]
@@ -227,9 +227,13 @@ class Outbox(OutboxFile):
 
     def _entry(self, row: Sequence[Any]) -> Entry:
         id_, session, kind, target, body, size, state, created, attempts, next_at, error = row
+        try:
+            goal, said = json.loads(target), json.loads(body)
+        except ValueError:
+            raise unusable(self.path, f"its entry {id_} is damaged") from None
         return Entry(
-            id_, self.store, session, kind, json.loads(target), json.loads(body), state, created,
-            attempts, next_at, error, size,
+            id_, self.store, session, kind, goal, said, state, created, attempts, next_at, error,
+            size,
         )  # fmt: skip
 
 

@@ -79,15 +79,18 @@ class OutboxFile:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            file = shown(self.path)
-            raise OutboxUnusableError(
-                f"the outbox {file} can't be used: {error}", file=file
-            ) from None
+            raise unusable(self.path, str(error)) from None
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = open_outbox(self.path)
         return self._connection
+
+
+def unusable(path: Path, reason: str) -> OutboxUnusableError:
+    """Make the error for a file that can't be used."""
+    file = shown(path)
+    return OutboxUnusableError(f"the outbox {file} can't be used: {reason}", file=file)
 
 
 @contextmanager

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -229,3 +231,16 @@ def test_what_was_put_in_outlives_a_kill(tmp_path: Path) -> None:
     bodies = [entry.body for entry in Outbox(tmp_path, "a").list()]
     assert bodies == list(range(len(bodies)))
     assert len(bodies) > last
+
+
+def test_a_damaged_entry_is_told_as_damage_of_the_outbox(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path, "a")
+    put(outbox, "s", 1)
+    outbox.close()
+    with closing(sqlite3.connect(outbox.path)) as connection, connection:
+        connection.execute("UPDATE entries SET body = '{'")
+    for look in (outbox.list, outbox.due):
+        with pytest.raises(OutboxUnusableError, match="its entry 1 is damaged"):
+            look()
+    assert outbox.drop() == 1
+    outbox.close()
