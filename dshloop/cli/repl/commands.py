@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.cli.repl import branches, giving, looks, offers
 from dshloop.cli.repl.keys import KEYS
+from dshloop.errors import ExitCode
 
 if TYPE_CHECKING:
     from dshloop.cli.repl.talk import Talk
@@ -27,7 +28,7 @@ class Command:
 
 async def leave(talk: Talk, _words: str) -> None:
     """End the conversation."""
-    talk.leave()
+    talk.ending.code = ExitCode.DONE
 
 
 async def show_help(talk: Talk, _words: str) -> None:

@@ -52,7 +52,7 @@ def _why(recalled: Recalled) -> str:
 async def compact(talk: Talk, words: str) -> None:
     """Put a summary in the place of the history."""
     signal = AbortSignal()
-    with talk.stopping(lambda cause: signal.abort(cause)):
+    with talk.ending.stopping(lambda cause: signal.abort(cause)):
         async with talk.screen.working():
             said = await talk.conversation.compact(signal)
     talk.screen.notice(said)
@@ -61,7 +61,7 @@ async def compact(talk: Talk, words: str) -> None:
 async def edit(talk: Talk, words: str) -> None:
     """Have the person write in their editor, and say that."""
     editing = asyncio.ensure_future(edited(words, talk.env.variables, talk.remember))
-    with talk.stopping(lambda _cause: editing.cancel(), keys=False):
+    with talk.ending.stopping(lambda _cause: editing.cancel(), keys=False):
         await asyncio.wait([editing])
     if editing.cancelled():
         return

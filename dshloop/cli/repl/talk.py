@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,17 +10,17 @@ from prompt_toolkit.output import create_output
 
 from dshloop.cli.invocation import Invocation
 from dshloop.cli.repl.commands import meaning_of, near_to
+from dshloop.cli.repl.ending import Ending
 from dshloop.cli.repl.lines import Cleared, Lines
 from dshloop.cli.repl.offers import Offering
 from dshloop.cli.repl.past import history_of
 from dshloop.cli.repl.screen import Screen
 from dshloop.cli.repl.typeahead import restored
 from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError, UsageError
-from dshloop.host.abort import DISPOSED, USER, Cause
 from dshloop.llm.messages import Message
 from dshloop.runs.branching import past_turns, reopening
 from dshloop.runs.conversation import Conversation, RunOptions
-from dshloop.runs.interrupts import Running, interrupts, uninterrupted
+from dshloop.runs.interrupts import Running
 from dshloop.runs.recalled import keep_apart
 from dshloop.runs.reply import reason_of
 from dshloop.runs.status import Spent, status_of
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 
 _USAGE = "/help lists the commands."
 _NAME = 60  # characters of what is no command
-_TWICE = 1.0  # seconds within which a second Ctrl-C leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +77,7 @@ class Talk:
         self.env, self.places = invoked.env, invoked.places
         self.options = replace(options, ask=self.ask)
         self.spent = Spent()
+        self.ending = Ending()
         color = invoked.env.color and not invoked.no_color
         self.screen = Screen(invoked.env, color=color)
         self.conversation: Conversation
@@ -97,9 +94,6 @@ class Talk:
         self._narrator = Narrator()
         self._earlier: set[str] = set()  # sessions of this conversation
         self._turns = 0
-        self._left: ExitCode | None = None
-        self._interrupted_at = float("-inf")
-        self._stop: Callable[[Cause], object] | None = None
         self._told: set[str] = set()
 
     async def hold(self) -> Left:
@@ -112,13 +106,9 @@ class Talk:
         finally:
             self.conversation.cancel()
             await self.conversation.close()
-        return Left(self.conversation.id, self._turns, self._left or ExitCode.DONE)
+        return Left(self.conversation.id, self._turns, self.ending.code or ExitCode.DONE)
 
     # --- what commands do ----------------------------------------------------------------------
-
-    def leave(self, code: ExitCode = ExitCode.DONE) -> None:
-        """Have the conversation end as soon as what is being done is over."""
-        self._left = code
 
     async def reopen(self, options: RunOptions) -> None:
         """Go on with another session, or with this one on something else.
@@ -139,7 +129,7 @@ class Talk:
     async def answer(self, said: str | Message) -> None:
         """Say something and show what comes of it."""
         self.screen.begin_turn()
-        with self.stopping(self.conversation.cancel), self._lines.typeahead.unechoed():
+        with self.ending.stopping(self.conversation.cancel), self._lines.typeahead.unechoed():
             async with self.screen.working():
                 if isinstance(said, str):
                     self.conversation.say(said)
@@ -150,20 +140,6 @@ class Talk:
                         self.screen.tell(told)
                     self._count(event)
         self._tell_warnings()
-
-    @contextmanager
-    def stopping(self, stop: Callable[[Cause], object], *, keys: bool = True) -> Iterator[None]:
-        """Have whatever ends the process stop what the block does, and so Ctrl-C.
-
-        Without ``keys`` Ctrl-C is the business of a program that has the terminal.
-        """
-        self._stop = stop
-        loop = asyncio.get_running_loop()
-        try:
-            with interrupts(loop, self._interrupt) if keys else uninterrupted():
-                yield
-        finally:
-            self._stop = None
 
     def remember(self, text: str) -> None:
         """Have a text found with the Up key."""
@@ -184,7 +160,7 @@ class Talk:
             try:
                 return await self._lines.ask(question)
             except KeyboardInterrupt:
-                self._interrupt()
+                self.ending.interrupt()
             except EOFError:
                 pass
             return False
@@ -202,7 +178,7 @@ class Talk:
         return conversation
 
     async def _read_and_answer(self) -> None:
-        while not self._leaving():
+        while not self.ending.near():
             try:
                 line = await self._lines.read()
             except Cleared as cleared:
@@ -211,7 +187,7 @@ class Talk:
             except EOFError:
                 return
             except OSError:
-                if not self._leaving():
+                if not self.ending.near():
                     raise
                 return  # the terminal is gone
             await self._do(line)
@@ -224,9 +200,6 @@ class Talk:
         except DshloopError:
             self.conversation = await self._open(before)
             raise
-
-    def _leaving(self) -> bool:
-        return self._left is not None
 
     async def _do(self, line: str) -> None:
         meant = meaning_of(line)
@@ -276,30 +249,14 @@ class Talk:
 
     # --- being stopped -------------------------------------------------------------------------
 
-    def _interrupt(self) -> None:
-        """Ctrl-C while something is done, which it stops."""
-        self._leave_if_twice()
-        if self._stop is not None:
-            self._stop(USER)
-
     def _cleared(self, cleared: Cleared) -> None:
         """Ctrl-C at the prompt."""
-        self._leave_if_twice()
-        if not (self._leaving() or cleared.text):
+        self.ending.pressed()
+        if not (self.ending.near() or cleared.text):
             self.screen.notice("once more leaves, and so does Ctrl-D")
 
-    def _leave_if_twice(self) -> None:
-        """Leave at the second Ctrl-C within a second, wherever the first one was."""
-        now = time.monotonic()
-        if now - self._interrupted_at <= _TWICE:
-            self.leave(ExitCode.INTERRUPTED)
-        self._interrupted_at = now
-
     def _terminate(self, number: int) -> None:
-        """End in good order: the turn is aborted and its text kept, an unsent line is kept too."""
-        self.leave(ExitCode(128 + number))
-        if self._stop is not None:
-            self._stop(DISPOSED)
+        self.ending.terminate(number)
         self._lines.leave()
 
 

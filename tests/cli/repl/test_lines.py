@@ -14,8 +14,7 @@ import pytest
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 
-from dshloop.cli.repl import past
-from dshloop.cli.repl import talk as talking
+from dshloop.cli.repl import ending, past
 from dshloop.cli.repl.keys import goes_on
 from dshloop.cli.repl.past import history_of
 from dshloop.cli.repl.talk import Left
@@ -139,7 +138,7 @@ def test_ctrl_c_twice_leaves_and_once_only_says_so() -> None:
 
 
 def test_ctrl_c_twice_with_time_between_clears_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(talking, "_TWICE", -1.0)
+    monkeypatch.setattr(ending, "_TWICE", -1.0)
     left, _ = talk("one\x03two\x03three\r\x04")
     assert (left.turns, left.exit_code) == (1, ExitCode.DONE)
 
@@ -150,7 +149,7 @@ def test_ctrl_c_in_an_answer_and_at_the_prompt_behind_it_leaves(
 ) -> None:
     adapter = Scripted([*text("the beginning"), 30.0, finish()])
     monkeypatch.setattr(fake, "PingAdapter", lambda *_: adapter)
-    monkeypatch.setattr(talking, "_TWICE", 60.0)
+    monkeypatch.setattr(ending, "_TWICE", 60.0)
     out = Watched("the beginning", _interrupt_soon)
     left, said_there = talk("one\r\x03", out)
     assert "[aborted]\n" in said_there
