@@ -19,6 +19,7 @@ class Reply:
         self._streamed = False
         self._midline = False
         self._said_before = False
+        self._held = ""  # a \r that may be the first half of a line's end
 
     def text_of(self, event: Event) -> str | None:
         """Give what an event adds to the text, None when nothing."""
@@ -49,12 +50,16 @@ class Reply:
         if chunk["type"] != "text-delta" or not chunk["text"]:
             return None
         self._streamed = True
-        self._midline = not chunk["text"].endswith("\n")
-        return str(chunk["text"])
+        text = f"{self._held}{chunk['text']}"
+        self._held = "\r" if text.endswith("\r") else ""
+        text = text.removesuffix("\r")
+        if text:
+            self._midline = not text.endswith("\n")
+        return text or None
 
     def _end_line(self, text: str) -> str | None:
         open_line = self._midline if not text else not text.endswith("\n")
-        self._midline = False
+        self._midline, self._held = False, ""
         return (text + ("\n" if open_line else "")) or None
 
 

@@ -36,6 +36,14 @@ def test_a_message_that_was_not_streamed_is_shown() -> None:
     assert read(message(""), END) == ""
 
 
+def test_a_line_end_that_comes_in_two_pieces_is_one() -> None:
+    pieces = [delta(piece) for piece in ("one\r", "\ntwo", "\r", "\rthree\r")]
+    assert read(*pieces, message(""), END) == "one\r\ntwo\r\rthree\n"
+    reply = Reply()
+    kind, data = delta("one\r")
+    assert reply.text_of({"type": kind, "data": data}) == "one"
+
+
 def test_what_was_cut_off_ends_its_line_too() -> None:
     assert read(delta("ha"), END, message("whole"), END) == "ha\nwhole\n"
 
