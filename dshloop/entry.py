@@ -90,7 +90,7 @@ def _ready_answer(args: list[str]) -> str | None:
 
 def _columns() -> int:
     named = os.environ.get("COLUMNS", "")
-    if named.isdecimal() and int(named) > 0:
+    if named.isdecimal() and len(named) < 9 and int(named) > 0:
         return int(named)
     try:
         return os.get_terminal_size(1).columns or 80

@@ -63,7 +63,7 @@ class Environment:
     def width(self) -> int:
         """Columns of the terminal: $COLUMNS, else what the terminal says, else 80."""
         named = self.variables.get("COLUMNS", "")
-        if named.isdecimal() and int(named) > 0:
+        if named.isdecimal() and len(named) < 9 and int(named) > 0:
             return int(named)
         try:
             return os.get_terminal_size(self.stdout.fileno()).columns or 80

@@ -19,6 +19,7 @@ def test_width_is_columns_then_80() -> None:
     assert environment(COLUMNS="123").width == 123
     assert environment(COLUMNS="nonsense").width == 80
     assert environment(COLUMNS="0").width == 80
+    assert environment(COLUMNS="9" * 5000).width == 80
 
 
 @pytest.mark.parametrize(
