@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from dshloop.errors import MatrixInvalidError
@@ -83,11 +84,11 @@ def _prompts(whole: Fields) -> tuple[Prompt, ...]:
     found = []
     for entries, key, value, path in each(whole, "prompts"):
         number = str(key if isinstance(key, str) else key + 1)
-        if is_text(value):
+        if is_text(value) and value.strip():
             found.append(Prompt(number, (value,), common))
             continue
         if not isinstance(value, dict):
-            entries.refuse(f"{path} must be a text, or a mapping", key)
+            entries.refuse(f"{path} must be a text that says something, or a mapping", key)
         fields = entries.fields(key, path)
         fields.only(("id", *_SAID, "checks", "script"))
         name, turns = fields.text("id") or number, _turns(fields)
@@ -105,11 +106,12 @@ def _turns(fields: Fields) -> tuple[str, ...]:
     if given == ["file"]:
         path = _path(fields, "file")
         assert path is not None, "the key is there"
-        return (require_text(path).value,)
-    turns = fields.texts(given[0])
-    if not turns:
+        turns: Sequence[str] = (require_text(path).value,)
+    else:
+        turns = fields.texts(given[0]) or ()
+    if not turns or not all(map(str.strip, turns)):
         fields.refuse(f"{fields.at(given[0])} says nothing", given[0])
-    return turns
+    return tuple(turns)
 
 
 def _checks(fields: Fields) -> tuple[Check, ...]:

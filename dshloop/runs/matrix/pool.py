@@ -7,6 +7,7 @@ ended from `Pool.results`, and ends workers whose cell is far over its time.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import queue
 import subprocess
@@ -127,11 +128,19 @@ class Worker:
     def last_words(self) -> str:
         """How it ended, and the end of what it wrote; no secrets in it."""
         code = self._process.returncode
-        written = self.log.read_bytes() if self.log.exists() else b""
-        said = written[self._log_begins :][-4 * _TAIL :].decode("utf-8", "replace")
-        words = " ".join(redact_text(said).split())[-_TAIL:]
+        words = " ".join(redact_text(self._written()).split())[-_TAIL:]
         how = f"killed by signal {-code}" if code and code < 0 else f"exit code {code}"
         return f"{how}: {words}" if words else how
+
+    def _written(self) -> str:
+        """Read the end of what it wrote, which may be much."""
+        try:
+            with self.log.open("rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(self._log_begins, size - 4 * _TAIL))
+                return log.read().decode("utf-8", "replace")
+        except OSError:
+            return ""  # someone took it away
 
     def _send(self, value: Any) -> None:
         assert self._process.stdin is not None

@@ -114,7 +114,9 @@ def test_agents_are_those_of_the_profile_or_described() -> None:
     [
         ("loops: [a]\n", 1, "there must be prompts"),
         ("prompts: []\n", 1, "prompts must be a list with something in it"),
-        ("prompts: [7]\n", 1, "prompts[0] must be a text, or a mapping"),
+        ("prompts: [7]\n", 1, "prompts[0] must be a text that says something, or"),
+        ("prompts: [' ']\n", 1, "must be a text that says something, or"),
+        ("prompts: [{turns: [a, ' ']}]\n", 1, "turns says nothing"),
         ("prompts: [x]\nlops: [a]\n", 2, "lops is no key"),
         ("prompts: [x]\nloops: [a, A]\n", 2, "loops[1] must be a loop id"),
         ("prompts: [x]\nloops: [a, a]\n", 2, 'two of the id "a"'),
@@ -171,3 +173,9 @@ def test_what_is_no_yaml_is_named_with_its_line() -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(MatrixInvalidError):
         parse_matrix(text, PATH)
+
+
+def test_a_file_that_says_nothing_is_no_prompt(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text(" \n")
+    with pytest.raises(MatrixInvalidError, match=r"prompts\[0\]\.file says nothing"):
+        parse_matrix("prompts: [{file: empty}]\n", tmp_path / "matrix.yml")
