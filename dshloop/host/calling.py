@@ -32,15 +32,29 @@ async def call(function: Callable[..., Any], *args: Any) -> Any:
 def contained(raised: BaseException) -> Exception:
     """Give the Exception to raise for what a call raised.
 
-    Raises interrupts, cancellations and the closing of coroutines again: they aren't the author's.
+    Raises interrupts, the closing of coroutines, and a cancellation that was asked of this task
+    again: they aren't the author's.
     """
     if isinstance(raised, Exception):
         return raised
     from asyncio import CancelledError
 
+    if isinstance(raised, CancelledError) and not _cancelled():
+        return ProcessExit(raised)
     if isinstance(raised, KeyboardInterrupt | CancelledError | GeneratorExit):
         raise raised
     return ProcessExit(raised)
+
+
+def _cancelled() -> bool:
+    """Whether somebody has asked this task to end."""
+    from asyncio import current_task
+
+    try:
+        task = current_task()
+    except RuntimeError:  # no event loop runs here
+        return False
+    return task is not None and task.cancelling() > 0
 
 
 def at_once(result: Any, what: str) -> Any:

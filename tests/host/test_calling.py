@@ -43,13 +43,36 @@ def test_exits_in_a_task_of_its_own_end_only_that_task() -> None:
     assert isinstance(asyncio.run(run()), ProcessExit)
 
 
-def test_interrupts_and_cancellations_are_not_the_authors() -> None:
-    def author() -> None:
+def test_a_cancellation_that_was_asked_for_is_not_the_authors() -> None:
+    async def author() -> None:
+        await asyncio.sleep(60)
+
+    async def run() -> None:
+        task = asyncio.ensure_future(call(author))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+
+
+def test_a_cancellation_that_nobody_asked_for_is_the_authors() -> None:
+    async def forever() -> None:
+        await asyncio.sleep(60)
+
+    async def author() -> None:
+        inner = asyncio.ensure_future(forever())
+        inner.cancel()
+        await inner
+
+    def at_once() -> None:
         raise asyncio.CancelledError
 
     async def run() -> None:
-        with pytest.raises(asyncio.CancelledError):
-            await call(author)
+        for one in (author, at_once):
+            with pytest.raises(ProcessExit, match="CancelledError"):
+                await call(one)
 
     asyncio.run(run())
 

@@ -38,6 +38,15 @@ class Own:
         agent.prompt.section("own", "Be yourself.")
 
 
+class Cancelled:
+    kind = "strategy"
+
+    async def setup(self, agent):
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        task.cancel()
+        await task
+
+
 class Slow:
     provider = "saying"
 
@@ -77,6 +86,7 @@ POINTS = """\
 boss = team_test_loops:Boss
 deep = team_test_loops:Deep
 own = team_test_loops:Own
+cancelled = team_test_loops:Cancelled
 [dshloop.drivers]
 saying = team_test_loops:Saying
 """

@@ -175,6 +175,17 @@ def test_one_that_fails_stops_nobody_and_gives_the_exit_code(run: Run) -> None:
     assert "ghost | (failed: loop" in people.out
 
 
+def test_a_cancellation_in_a_setup_is_that_agents_fault_alone(run: Run) -> None:
+    odd = {"id": "odd", "loop": "cancelled", "driver": "fake"}
+    ran = run({"prompt": "x", "agents": [odd, {"id": "b", "driver": "ping"}]}, "--json")
+    found = ends(ran)
+    assert (ran.code, found["b"]["outcome"]) == (1, "completed")
+    assert found["odd"]["failure"]["code"] == "AGENT_FAILED"
+    assert "CancelledError" in found["odd"]["failure"]["message"]
+    alone = dshloop("session", "run", "x", "--loop", "cancelled", "--driver", "fake", "--json")
+    assert (alone.code, alone.error["code"]) == (1, "AGENT_FAILED")
+
+
 def test_different_failures_are_a_failure(run: Run) -> None:
     (Path(os.environ["HOME"]) / "cut.yml").write_text("turns: [{text: no, end: max-tokens}]")
     script = f"{os.environ['HOME']}/cut.yml"
