@@ -286,7 +286,7 @@ def test_an_argument_of_bytes_that_are_no_text_is_kept() -> None:
     [
         (["list", "--type", "p"], ["pattern", "preference"]),
         (["recall", "--project", ""], ["shop"]),
-        (["list", "--store", ""], ["embedded", "agentmemory", "patchouli"]),
+        (["list", "--store", ""], ["embedded", "postgres", "agentmemory", "patchouli"]),
     ],
 )
 def test_completion_offers_values(words: list[str], offered: list[str]) -> None:
