@@ -46,7 +46,8 @@ def planned_cells(wanted: Wanted) -> Result[Any]:
         for one in data
     ]
     columns = ("#", *(axis.upper() for axis in shown), "SKIPPED")
-    return Result(data, Table(columns, rows), [f"{len(data)} cells; none was run"])
+    what = "1 cell" if len(data) == 1 else f"{len(data)} cells"
+    return Result(data, Table(columns, rows), [f"{what}; none was run"])
 
 
 def listed_runs(invoked: Invocation) -> Result[Any]:

@@ -272,6 +272,9 @@ def test_a_dry_run_lists_the_cells_and_runs_none(folder: Path) -> None:
         ("1", "NOT_THERE is not set"),
         ("2", "NOT_THERE is not set"),
     ]
+    assert "2 cells; none was run" in matrix(file, "--dry-run", cwd=folder).err
+    one = write(folder, "drivers: [fake]\nprompts: [a]\n", "one.yml")
+    assert "1 cell; none was run" in matrix(one, "--dry-run", cwd=folder).err
     assert matrix("--list", "--json").json == []
 
 
