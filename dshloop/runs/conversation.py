@@ -131,12 +131,12 @@ class Conversation:
     def take(self) -> Sequence[Event]:
         """Give the new events, none when there are none yet.
 
-        Raises what broke the turn, such as a log that can't be written; AGENT_FAILED for what an
-        engine raised.
+        Raises what broke the turn, such as a log that can't be written (WRITE_FAILED); AGENT_FAILED
+        for what an engine or a listener raised.
         """
         fault = self.agent.fault
         if fault is not None:
-            raise fault if isinstance(fault, OSError) else as_ours(fault, "running")
+            raise as_ours(fault, "running")
         events = self.agent.session.events[self._read :]
         self._read += len(events)
         return events

@@ -47,6 +47,16 @@ class Cancelled:
         await task
 
 
+class Torn:
+    kind = "strategy"
+
+    async def setup(self, agent):
+        async def send(session):
+            raise BrokenPipeError("the collector has gone")
+
+        agent.hooks.on("session/flush", send)
+
+
 class Slow:
     provider = "saying"
 
@@ -87,6 +97,7 @@ boss = team_test_loops:Boss
 deep = team_test_loops:Deep
 own = team_test_loops:Own
 cancelled = team_test_loops:Cancelled
+torn = team_test_loops:Torn
 [dshloop.drivers]
 saying = team_test_loops:Saying
 """

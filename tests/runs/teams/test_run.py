@@ -186,6 +186,14 @@ def test_a_cancellation_in_a_setup_is_that_agents_fault_alone(run: Run) -> None:
     assert (alone.code, alone.error["code"]) == (1, "AGENT_FAILED")
 
 
+def test_a_pipe_of_a_listener_is_not_the_readers(run: Run) -> None:
+    ran = run({"prompt": "x", "agents": [{"id": "a", "loop": "torn", "driver": "fake"}]}, "--json")
+    assert (ran.code, ends(ran)["a"]["failure"]["code"]) == (1, "AGENT_FAILED")
+    alone = dshloop("session", "run", "x", "--loop", "torn", "--driver", "fake", "--json")
+    assert (alone.code, alone.error["code"]) == (1, "AGENT_FAILED")
+    assert "BrokenPipeError: the collector has gone" in alone.error["message"]
+
+
 def test_different_failures_are_a_failure(run: Run) -> None:
     (Path(os.environ["HOME"]) / "cut.yml").write_text("turns: [{text: no, end: max-tokens}]")
     script = f"{os.environ['HOME']}/cut.yml"
