@@ -22,6 +22,10 @@ __all__ = ["PATIENCE", "Failure", "FederatedReader", "Source", "total_of"]
 PATIENCE = 5.0
 """Seconds that a store may take for an answer, its opening included."""
 
+_DEPTH = 100
+"""Hits that each store is asked for at least: what one finds late counts with what another finds
+early, whichever page is wanted, so pages up to there go on where the one before ended."""
+
 _EVERYTHING = Filters()
 T = TypeVar("T")
 E = TypeVar("E", bound=Entry)
@@ -67,9 +71,10 @@ class FederatedReader:
         semantic: bool | None = None,
     ) -> Sequence[Hit]:
         """Find what answers a question in any store, by rank."""
+        deep = _depth(limit + offset)
         answers = self._stores.ask(
             lambda store: store.recall(
-                query, filters, limit=limit + offset, min_score=min_score, semantic=semantic
+                query, filters, limit=deep, min_score=min_score, semantic=semantic
             )
         )
         found = merged_hits(answers)[offset : offset + limit]
@@ -188,6 +193,14 @@ class FederatedReader:
         for entry in entries:
             self._origins.setdefault(_key(entry), Origin(origin.store))
         return entries
+
+
+def _depth(wanted: int) -> int:
+    """Give how many hits of each store are looked at: the same number for pages that are near."""
+    deep = _DEPTH
+    while deep < wanted:
+        deep *= 2
+    return deep
 
 
 def total_of(by_store: Mapping[str, Stats]) -> Stats:

@@ -62,13 +62,19 @@ def worth(ranks: Mapping[str, int]) -> float:
 def merged_entries(
     answers: Mapping[str, Sequence[Entry]], *, oldest_first: bool = False
 ) -> list[tuple[Entry, Origin]]:
-    """Merge what stores list, by creation; of the same text the earlier store's entry stays."""
+    """Merge what stores list, by creation; of the same text the earlier store's entry stays.
+
+    It stands where the first of those with its text would, which is the same on every page.
+    """
+    first_of = min if oldest_first else max
     merged = []
-    for first, *others in _folded(answers):
+    for group in _folded(answers):
+        first, *others = group
         also = tuple((place.store, place.entry.id) for place in others)
-        merged.append((first.entry, Origin(first.store, also)))
-    merged.sort(key=lambda found: found[0].created_at, reverse=not oldest_first)
-    return merged
+        at = first_of(place.entry.created_at for place in group)
+        merged.append((at, (first.entry, Origin(first.store, also))))
+    merged.sort(key=lambda found: found[0], reverse=not oldest_first)
+    return [found for _, found in merged]
 
 
 class _Place(NamedTuple):

@@ -98,6 +98,29 @@ def test_pages_go_on_where_the_last_one_ended(two: list[Source]) -> None:
     stores.close()
 
 
+def test_pages_hold_what_the_whole_holds_also_where_stores_rank_it_otherwise(
+    tmp_path: Path,
+) -> None:
+    both = [f"deploy number {number} of many things" for number in range(12)]
+    stores = reader(
+        [
+            filled(tmp_path / "one.db", *both, *(f"deploy one {number}" for number in range(8))),
+            filled(tmp_path / "two.db", *(f"deploy two {number}" for number in range(8)), *both),
+        ]
+    )
+    for asked in (
+        lambda **page: [hit.entry.content for hit in stores.recall("deploy", min_score=0, **page)],
+        lambda **page: [one.content for one in stores.list(**page)],
+        lambda **page: [one.content for one in stores.list(oldest_first=True, **page)],
+    ):
+        whole = asked(limit=100)
+        assert len(whole) == len(set(whole)) == 28
+        for size in (1, 3, 5):
+            pages = [asked(limit=size, offset=start) for start in range(0, 30, size)]
+            assert [text for page in pages for text in page] == whole
+    stores.close()
+
+
 def test_nothing_relevant_anywhere_is_no_answer(two: list[Source]) -> None:
     stores = reader(two)
     assert stores.recall("elephants in the zoo") == []
