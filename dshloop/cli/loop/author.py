@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,6 +94,25 @@ def try_loop(
     from dshloop.runs.authoring.trying import try_loops
 
     run = invocation(ctx)
-    with run.progress(f"Trying {target} …"):
+    with run.progress(f"Trying {target} …"), _stdout_is_ours():
         report = try_loops(target, run.env.cwd, patience=timeout, only=check or ())
     return Result(report.as_json(), report.text(), exit_code=report.exit_code)
+
+
+@contextmanager
+def _stdout_is_ours() -> Iterator[None]:
+    """Send what programs that a loop starts write to stdout to stderr, as what it prints itself."""
+    import os
+
+    try:
+        ours = os.dup(1)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        with suppress(OSError):
+            os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(ours, 1)
+        os.close(ours)

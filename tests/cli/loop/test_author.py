@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -121,6 +122,20 @@ def test_a_loop_that_never_comes_is_no_reason_to_wait(here: Path) -> None:
     assert ran.returncode == 1
     assert "FAIL  registers" in ran.stdout
     assert "holds the whole program up" in ran.stdout
+
+
+def test_nothing_that_a_loop_or_its_programs_print_is_in_the_answer(here: Path) -> None:
+    (here / "loud.py").write_text(
+        "import os\n"
+        "class Loud:\n"
+        "    kind = 'strategy'\n"
+        "    async def setup(self, agent):\n"
+        "        print('printed')\n"
+        "        os.system('echo by a program')\n"
+    )
+    ran = process("loop", "test", "./loud.py", "--check", "session", "--json", cwd=here)
+    assert json.loads(ran.stdout)["outcome"] == "passed"
+    assert sorted(ran.stderr.split("\n")) == ["", "by a program", "printed"]
 
 
 def test_bad_words_are_told(here: Path) -> None:
