@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dshloop.cli.repl.words import count_of
+from dshloop.cli.repl.words import count_of, file_of
 from dshloop.errors import UsageError
 from dshloop.files import shown
 from dshloop.paths import absolute
@@ -26,6 +26,7 @@ _CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 async def save(talk: Talk, words: str) -> None:
     """Write the session to a new file."""
+    words = file_of(words)
     if not words:
         raise UsageError("/save needs the name of a file", hint="/save talk.md")
     _write(talk, words, _SUFFIXES.get(Path(words).suffix.lower(), "markdown"))
@@ -35,6 +36,7 @@ async def export(talk: Talk, words: str) -> None:
     """Print the session, or write it to a new file."""
     first, _, rest = words.partition(" ")
     form, file = (_NAMES[first], rest.strip()) if first in _NAMES else (None, words)
+    file = file_of(file)
     if file:
         named = _SUFFIXES.get(Path(file).suffix.lower(), "markdown")
         _write(talk, file, form or named)

@@ -52,9 +52,8 @@ def _why(recalled: Recalled) -> str:
 async def compact(talk: Talk, words: str) -> None:
     """Put a summary in the place of the history."""
     signal = AbortSignal()
-    with talk.ending.stopping(lambda cause: signal.abort(cause)):
-        async with talk.screen.working():
-            said = await talk.conversation.compact(signal)
+    async with talk.working(lambda cause: signal.abort(cause)):
+        said = await talk.conversation.compact(signal)
     talk.screen.notice(said)
 
 

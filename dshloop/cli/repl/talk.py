@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from dshloop.cli.repl.past import history_of
 from dshloop.cli.repl.screen import Screen
 from dshloop.cli.repl.typeahead import restored
 from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError, UsageError
+from dshloop.host.abort import Cause
 from dshloop.llm.messages import Message
 from dshloop.runs.branching import past_turns, reopening
 from dshloop.runs.conversation import Conversation, RunOptions
@@ -116,11 +119,12 @@ class Talk:
         Raises what opening raises; the conversation then goes on as it was.
         """
         before = self.conversation
-        if before.kept:
-            await self._close_and_open(options)
-        else:  # what was said in it is nowhere else
-            self.conversation = await self._open(options)
-            await before.close()
+        with self._lines.typeahead.unechoed():
+            if before.kept:
+                await self._close_and_open(options)
+            else:  # what was said in it is nowhere else
+                self.conversation = await self._open(options)
+                await before.close()
         if options.rebind:
             self.conversation.agent.session.keep()
         self.options = replace(options, rebind=False)
@@ -129,17 +133,23 @@ class Talk:
     async def answer(self, said: str | Message) -> None:
         """Say something and show what comes of it."""
         self.screen.begin_turn()
-        with self.ending.stopping(self.conversation.cancel), self._lines.typeahead.unechoed():
-            async with self.screen.working():
-                if isinstance(said, str):
-                    self.conversation.say(said)
-                else:
-                    self.conversation.agent.followup(said)
-                async for event in self.conversation.events():
-                    for told in self._narrator.tell(event):
-                        self.screen.tell(told)
-                    self._count(event)
+        async with self.working(self.conversation.cancel):
+            if isinstance(said, str):
+                self.conversation.say(said)
+            else:
+                self.conversation.agent.followup(said)
+            async for event in self.conversation.events():
+                for told in self._narrator.tell(event):
+                    self.screen.tell(told)
+                self._count(event)
         self._tell_warnings()
+
+    @asynccontextmanager
+    async def working(self, stop: Callable[[Cause], object]) -> AsyncIterator[None]:
+        """Show that something is done, which Ctrl-C stops; what is typed meanwhile waits."""
+        with self.ending.stopping(stop), self._lines.typeahead.unechoed():
+            async with self.screen.working():
+                yield
 
     def remember(self, text: str) -> None:
         """Have a text found with the Up key."""

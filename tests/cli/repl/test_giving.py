@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.repl.talking import script, talk
 
 OURS = script("An answer.", '"A \\u0085 second \\u2028 answer \\e[2J."')
@@ -50,6 +52,13 @@ def test_save_writes_what_the_name_asks_for_and_never_over_a_file(tmp_path: Path
     assert (tmp_path / "there.md").read_text(encoding="utf-8") == "mine"
     for code in ("OUTPUT_EXISTS", "USAGE", "WRITE_FAILED"):
         assert f"({code})" in out
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_name_may_be_quoted(tmp_path: Path, quote: str) -> None:
+    keys = f"hello\r/save {quote}a b.md{quote}\r/export json {quote}c d{quote}\r/save '\r\x04"
+    talk(keys, cwd=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["'", "a b.md", "c d"]
 
 
 def test_before_anything_was_said_there_is_nothing_to_give(tmp_path: Path) -> None:

@@ -387,6 +387,24 @@ def test_keys_in_an_answer_do_what_they_do_at_the_prompt(tmp_path: Path) -> None
     assert said() == ["hello", "t\nlines"]
 
 
+COMPACTED = "turns: [One., Two., {delay: 2, text: A summary.}, Three.]"
+
+
+def test_what_is_typed_in_a_compaction_waits_too(tmp_path: Path) -> None:
+    with conversation(tmp_path, script=COMPACTED) as screen:
+        say(screen, "hello")
+        screen.wait("One.")
+        say(screen, "again")
+        screen.wait("Two.")
+        screen.wait(lambda shown: shown.rstrip().endswith("preset standard"))
+        say(screen, "/compact")
+        screen.wait(" waiting")
+        screen.type("typed meanwhile")
+        shown = screen.wait("became a summary")
+        assert "typed meanwhile" not in shown.split("became")[0]
+        screen.wait("> typed meanwhile")
+
+
 def test_a_terminal_that_is_closed_keeps_the_line_that_was_not_sent(tmp_path: Path) -> None:
     with conversation(tmp_path) as screen:
         screen.type("not sent yet")
