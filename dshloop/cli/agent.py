@@ -126,10 +126,10 @@ def add(
     entries: list[dict[str, Any]] = [entry]
     told: list[str] = []
     if source is not None:
-        from dshloop.loops.team import read_team
+        from dshloop.loops.team_file import read_team_file
         from dshloop.paths import absolute
 
-        team = read_team(absolute(source, run.env.cwd, run.env.variables))
+        team = read_team_file(absolute(source, run.env.cwd, run.env.variables))
         entries = list(team.entries)
         told = [f"not taken from the file: {key}" for key in team.left_out]
         if not entries:

@@ -20,7 +20,7 @@ from dshloop.errors import (
 from dshloop.host.rows import HostRow
 from dshloop.loops.config import read_dock_config
 from dshloop.loops.names import is_object, listed
-from dshloop.loops.team import Team, read_team
+from dshloop.loops.team_file import TeamFile, read_team_file
 from dshloop.loops.teaming import MOST_AGENTS
 from dshloop.paths import Places
 from dshloop.plugins.built_in import DOCK
@@ -72,7 +72,7 @@ def plan_team(places: Places, asked: TeamAsked, clock: Clock) -> TeamPlan:
     Raises UNREADABLE_FILE, INVALID_CONFIG, SCRIPT_INVALID, AGENT_NOT_FOUND, PROMPT_MISSING,
     TEAM_TOO_LARGE, and USAGE where there is no agent, or a folder that isn't there.
     """
-    team = Team(()) if asked.file is None else read_team(asked.file, RUN_KEYS)
+    team = TeamFile(()) if asked.file is None else read_team_file(asked.file, RUN_KEYS)
     entries = _chosen(_merged(_declared(asked.base.rows), team), asked.only)
     prompts = _prompts(entries, asked.prompt or team.said.get("prompt"))
     rows = _with_agents(asked.base.rows, [one.entry for one in entries])
@@ -94,7 +94,7 @@ def _declared(rows: ProfileRows) -> list[dict[str, Any]]:
     return [entry.as_json() for row in docks for entry in read_dock_config(row.config).agents]
 
 
-def _merged(declared: Sequence[Mapping[str, Any]], team: Team) -> list[_Entry]:
+def _merged(declared: Sequence[Mapping[str, Any]], team: TeamFile) -> list[_Entry]:
     """Lay the file's entries over the profile's of the same id; raises INVALID_CONFIG."""
     for where, entries in (("the dock row", declared), ("the file", team.entries)):
         counted = Counter(entry["id"] for entry in entries)

@@ -16,7 +16,7 @@ from dshloop.loops.rows import DOCK_ID, agent_keys
 
 
 @dataclass(frozen=True, slots=True)
-class Team:
+class TeamFile:
     """The entries of a file in its order; ``left_out`` are keys of the dock it says besides.
 
     ``said`` are the texts beside the agents that were asked for.
@@ -27,7 +27,7 @@ class Team:
     said: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_team(path: Path, more: Sequence[str] = ()) -> Team:
+def read_team_file(path: Path, more: Sequence[str] = ()) -> TeamFile:
     """Read ``agent-loop-dock: {agents: [...]}``, ``{agents: [...]}`` or the list alone.
 
     ``more`` are keys for texts that may stand in an entry, and beside the agents. Raises
@@ -53,7 +53,7 @@ def read_team(path: Path, more: Sequence[str] = ()) -> Team:
     else:
         page.refuse("a team is a list of agents, or a mapping with agents", value)
     entries = tuple(_entry(page, agents, index, more) for index in range(len(agents)))
-    return Team(entries, left_out, said)
+    return TeamFile(entries, left_out, said)
 
 
 def _said(page: Page, holder: Any, path: str, keys: Sequence[str]) -> dict[str, str]:
