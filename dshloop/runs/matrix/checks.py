@@ -83,7 +83,8 @@ async def _command(
             environment=variables,
         )
     except OSError as fault:
-        return f"{check.words[0]} can't be run: {fault.strerror or fault}"
+        why = (fault.strerror or str(fault)) if cwd.is_dir() else f"there is no folder {cwd}"
+        return f"{check.words[0]} can't be run: {why}"
     if ended.why == "time":
         return f"it took more than {check.seconds:g} s"
     if ended.why == "abort":

@@ -52,6 +52,8 @@ def test_why_a_command_failed_is_told() -> None:
     )
     missing = judged(Check("command", "x", ("no-such-program-here",)), "")
     assert missing.why == "no-such-program-here can't be run: No such file or directory"
+    gone = judged(python(""), "", Path("/no/such/folder"))
+    assert gone.why == f"{sys.executable} can't be run: there is no folder /no/such/folder"
     late = judged(python("import time; time.sleep(60)", seconds=0.3), "")
     assert late.why == "it took more than 0.3 s"
 
