@@ -26,6 +26,7 @@ from dshloop.errors import (
     OutboxUnusableError,
     PeerUnreachableError,
     StoreBusyError,
+    StoreCorruptError,
     StoreSilentError,
     UsageError,
 )
@@ -176,10 +177,12 @@ def _taken(
 
     try:
         return _answer(run, call, *within(patience_of(call.event), name or EMBEDDED, taken))
-    except (PeerUnreachableError, StoreBusyError) as fault:
+    except (PeerUnreachableError, StoreBusyError, StoreCorruptError) as fault:
         if not (setup.records and call.recordable):
             raise
         _wait(run, name, call, setup, fault)
+        if isinstance(fault, StoreCorruptError):
+            raise  # until someone mends it, which its own words tell
         raise HookWaitsError(f"{fault.message}; what happened is kept until then") from None
 
 
@@ -196,12 +199,14 @@ def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call
 
     with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
         try:
-            whole = caught_up(outbox, recorder, call)
+            if caught_up(outbox, recorder, call):
+                return
+            error = outbox.state().last_error
         except OutboxUnusableError as fault:
             run.cautions.append(_caution(fault))
             return
-    if not whole:
-        raise HookWaitsError("what happened before can't be recorded yet")
+    reason = "" if error is None else f" ({error})"
+    raise HookWaitsError(f"what happened before can't be recorded yet{reason}")
 
 
 def _wait(

@@ -101,7 +101,15 @@ def test_a_store_that_can_not_be_opened_does_not_stop_the_agent(tmp_path: Path) 
     words = ("Stop", "--store", f"embedded:{damaged}")
     ran = hook(*words, last_assistant_message="x")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
-    assert hook(*words, "--strict", last_assistant_message="x").code == 1
+    again = hook(*words, last_assistant_message="y")
+    assert (again.code, again.out, len(again.err.splitlines())) == (0, "", 1)
+    assert f"{damaged} is damaged" in again.err
+    assert hook(*words, "--strict", last_assistant_message="z").code == 5
+    damaged.unlink()
+    memory("outbox", "flush")
+    assert hook(*words, last_assistant_message="last").err == ""
+    seen = memory("observations", "--store", f"embedded:{damaged}", "--json").json
+    assert [one["content"] for one in seen] == ["last", "z", "y", "x"]
     gone = hook("Stop", "--store", f"patchouli:{tmp_path}/no.sock", last_assistant_message="x")
     assert (gone.code, gone.out, len(gone.err.splitlines())) == (0, "", 1)
 
