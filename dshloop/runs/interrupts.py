@@ -28,13 +28,16 @@ class Running:
 
     One handler has every Ctrl-C of the block, so that none comes between two of them. The first
     is an action of the loop when it comes within `run`; outside of it, and from the second on, it
-    is raised. In another thread than the main one it does nothing: whoever runs us there owns the
-    signals.
+    is raised. Where ``keeps`` is set, the first outside of it waits for the next `run` instead:
+    for a block that has more to tell than that it was interrupted. In another thread than the
+    main one it does nothing: whoever runs us there owns the signals.
     """
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
         self.interrupted = 0
+        self.keeps = False
+        self._kept = False
         self.broken = False  # a KeyboardInterrupt came out of the loop: nothing runs in it again
         self._action: Callable[[], object] | None = None  # set as long as `run` is at work
         self._task: asyncio.Task[Any] | None = None
@@ -64,6 +67,9 @@ class Running:
         if cancelled and self.interrupted:  # before there was anything to cancel
             raise asyncio.CancelledError
         self._task = asyncio.current_task()
+        if self._kept and self._action is not None:
+            self._kept = False
+            self._action()
         return await work()
 
     def _cancel(self) -> None:
@@ -73,6 +79,9 @@ class Running:
     def _on_signal(self, *_: object) -> None:
         self.interrupted += 1
         action = self._action
+        if action is None and self.keeps and self.interrupted == 1:
+            self._kept = True
+            return
         if action is None or self.interrupted > 1:
             self.broken = self.broken or action is not None
             raise KeyboardInterrupt

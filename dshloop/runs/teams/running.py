@@ -66,6 +66,7 @@ def run_team(
     that fails stops nobody else. Raises what starting the profile's rows raises.
     """
     with Running() as running:
+        running.keeps = True  # while records are written, too, it aborts and all is told
         at_work = running.run(lambda: _AtWork.open(places, plan, base, clock, parallel))
         try:
             yield TeamBegun(tuple(member.name for member in plan.members))

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from dshloop.loops.teaming import TOOL
+from dshloop.runs.teams.transcript import AgentOpened
 from dshloop.transcripts.dsh import Transcript, read_transcript
 from tests.running import Ran, dshloop
 
@@ -316,6 +317,23 @@ def test_an_interrupt_aborts_all_and_keeps_what_was_said(here: Path) -> None:
         assert not log.closers()
         said = [event for event in log.events if event["type"] == "assistant/message"]
         assert said[0]["data"]["interrupted"]
+
+
+def test_an_interrupt_while_records_are_written_is_none_of_another_kind(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, tells = [], AgentOpened._asdict
+
+    def interrupted(opened: AgentOpened) -> dict[str, Any]:
+        if not told:
+            os.kill(os.getpid(), signal.SIGINT)
+        told.append(opened)
+        return tells(opened)
+
+    monkeypatch.setattr(AgentOpened, "_asdict", interrupted)
+    ran = run({"prompt": "wait", "agents": [{"id": "a", "driver": "saying"}]}, "--json")
+    assert (ran.code, ran.lines[-1]["type"], ran.lines[-1]["outcome"]) == (130, "end", "aborted")
+    assert ends(ran)["a"]["outcome"] == "aborted"
 
 
 def test_a_killed_team_leaves_sessions_that_go_on(here: Path) -> None:
