@@ -26,8 +26,8 @@ from dshloop.errors import (
     OutboxUnusableError,
     PeerUnreachableError,
     StoreBusyError,
-    StoreCorruptError,
     StoreSilentError,
+    StoreUnknownError,
     UsageError,
 )
 from dshloop.memory.stores import EMBEDDED
@@ -177,13 +177,12 @@ def _taken(
 
     try:
         return _answer(run, call, *within(patience_of(call.event), name or EMBEDDED, taken))
-    except (PeerUnreachableError, StoreBusyError, StoreCorruptError) as fault:
+    except (UsageError, StoreUnknownError):
+        raise
+    except DshloopError as fault:
         if not (setup.records and call.recordable):
             raise
-        _wait(run, name, call, setup, fault)
-        if isinstance(fault, StoreCorruptError):
-            raise  # until someone mends it, which its own words tell
-        raise HookWaitsError(f"{fault.message}; what happened is kept until then") from None
+        raise _put_off(run, name, call, setup, fault) from None
 
 
 def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call: HookCall) -> None:
@@ -209,14 +208,21 @@ def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call
     raise HookWaitsError(f"what happened before can't be recorded yet{reason}")
 
 
-def _wait(
+def _put_off(
     run: Invocation, store: str | None, call: HookCall, setup: Setup, fault: DshloopError
-) -> None:
+) -> DshloopError:
+    """Have a call wait in the outbox of a store that did not take it; give what is to be told."""
     from dshloop.memory.hook_waiting import outbox_for, wait
 
     silence = fault.message if isinstance(fault, StoreSilentError) else None
-    with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
-        wait(outbox, call, setup, run.env.clock(), silence)
+    try:
+        with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
+            wait(outbox, call, setup, run.env.clock(), silence)
+    except OutboxUnusableError:
+        return fault
+    if isinstance(fault, PeerUnreachableError | StoreBusyError):
+        return HookWaitsError(f"{fault.message}; what happened is kept until then")
+    return fault  # its own words tell what has to be mended until then
 
 
 def _answer(

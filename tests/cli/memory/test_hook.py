@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -304,3 +306,27 @@ def test_a_damaged_outbox_keeps_nothing_from_being_recorded(project: None) -> No
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (0, "", 1)
     assert ran.err.startswith("dshloop memory hook: the outbox ")
     assert recorded() == ["one"]
+
+
+def test_what_a_store_refuses_waits_and_a_store_that_is_none_leaves_nothing(tmp_path: Path) -> None:
+    later = tmp_path / "later.db"
+    store = ("--store", f"embedded:{later}")
+    hook("UserPromptSubmit", *store, prompt="one")
+    ours = schema(later, 99)
+    ran = hook("UserPromptSubmit", *store, prompt="two")
+    assert (ran.code, ran.out) == (0, "")
+    assert "was written by a later dshloop" in ran.err
+    schema(later, ours)
+    assert hook("UserPromptSubmit", *store, prompt="three").err == ""
+    seen = memory("observations", *store, "--json").json
+    assert [one["content"] for one in seen] == ["three", "two", "one"]
+    hook("UserPromptSubmit", "--store", "nowhere", prompt="lost")
+    assert memory("outbox", "list", "--json").json == []
+
+
+def schema(database: Path, new: int) -> int:
+    """Give a database another version; give the old one."""
+    with closing(sqlite3.connect(database)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        connection.execute(f"PRAGMA user_version = {new}")
+    return int(version)
