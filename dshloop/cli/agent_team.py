@@ -173,5 +173,9 @@ def _caution(worked: Worked) -> Caution | None:
     """Say why an agent did not complete; an interrupt is no surprise."""
     if worked.why is None or (worked.outcome == "aborted" and worked.failure is None):
         return None
-    said = f'agent "{worked.name}": {worked.why}'
-    return Caution(said, "AGENT_NOT_COMPLETED", line=f"error: {said}")
+    from dshloop.terminal import one_line
+
+    said = f'agent "{one_line(worked.name)}": {worked.why}'
+    hint = (worked.failure or {}).get("hint")
+    lines = [f"error: {said}", *(f"  {line}" for line in (hint or "").splitlines())]
+    return Caution(said, "AGENT_NOT_COMPLETED", line="\n".join(lines))

@@ -41,7 +41,8 @@ class Worked:
     """What became of a member.
 
     ``outcome`` is the reason kind of its turn's end, ``failed`` where it never had one;
-    ``failure`` has message and code of what ended it, if something did.
+    ``failure`` has message and code of what ended it, if something did, and the hint of one that
+    kept it from starting.
     """
 
     name: str
@@ -77,7 +78,7 @@ class Worked:
 
 def not_started(name: str, fault: DshloopError) -> Worked:
     """Say that a member never came to work."""
-    told = {"message": fault.message, "code": fault.code}
+    told = {"message": fault.message, "code": fault.code, "hint": fault.hint}
     return Worked(name, "failed", failure=told, exit_code=fault.exit_code)
 
 

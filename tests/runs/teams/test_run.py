@@ -172,7 +172,10 @@ def test_one_that_fails_stops_nobody_and_gives_the_exit_code(run: Run) -> None:
     assert found["ghost"]["failure"]["code"] == "UNKNOWN_LOOP"
     assert found["good"]["outcome"] == "completed"
     people = run(team)
-    assert 'error: agent "ghost": loop "ghost" is not registered' in people.err
+    error, hint, *_ = people.err.splitlines()
+    assert 'error: agent "ghost": loop "ghost" is not registered' in error
+    assert hint == f"  {found['ghost']['failure']['hint']}"
+    assert "`dshloop loop list` lists the loops" in hint
     assert "ghost | (failed: loop" in people.out
 
 
