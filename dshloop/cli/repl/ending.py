@@ -32,13 +32,13 @@ class Ending:
 
         Without ``keys`` Ctrl-C is the business of a program that has the terminal.
         """
-        self._stop = stop
+        before, self._stop = self._stop, stop
         loop = asyncio.get_running_loop()
         try:
             with interrupts(loop, self.interrupt) if keys else uninterrupted():
                 yield
         finally:
-            self._stop = None
+            self._stop = before
 
     def interrupt(self) -> None:
         """Ctrl-C while something is done, which it stops."""

@@ -60,7 +60,7 @@ async def compact(talk: Talk, words: str) -> None:
 async def edit(talk: Talk, words: str) -> None:
     """Have the person write in their editor, and say that."""
     editing = asyncio.ensure_future(edited(words, talk.env.variables, talk.remember))
-    with talk.ending.stopping(lambda _cause: editing.cancel(), keys=False):
+    with talk.lent(lambda _cause: editing.cancel()):
         await asyncio.wait([editing])
     if editing.cancelled():
         return

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from dshloop.cli.repl.past import history_of
 from dshloop.cli.repl.screen import Screen
 from dshloop.cli.repl.typeahead import restored
 from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError, UsageError
-from dshloop.host.abort import Cause
+from dshloop.host.abort import USER, Cause
 from dshloop.llm.messages import Message
 from dshloop.runs.branching import past_turns, reopening
 from dshloop.runs.conversation import Conversation, RunOptions
@@ -119,12 +119,11 @@ class Talk:
         Raises what opening raises; the conversation then goes on as it was.
         """
         before = self.conversation
-        with self._lines.typeahead.unechoed():
-            if before.kept:
-                await self._close_and_open(options)
-            else:  # what was said in it is nowhere else
-                self.conversation = await self._open(options)
-                await before.close()
+        if before.kept:
+            await self._close_and_open(options)
+        else:  # what was said in it is nowhere else
+            self.conversation = await self._open(options)
+            await before.close()
         if options.rebind:
             self.conversation.agent.session.keep()
         self.options = replace(options, rebind=False)
@@ -146,10 +145,16 @@ class Talk:
 
     @asynccontextmanager
     async def working(self, stop: Callable[[Cause], object]) -> AsyncIterator[None]:
-        """Show that something is done, which Ctrl-C stops; what is typed meanwhile waits."""
-        with self.ending.stopping(stop), self._lines.typeahead.unechoed():
+        """Show that something is done, which Ctrl-C stops."""
+        with self.ending.stopping(stop):
             async with self.screen.working():
                 yield
+
+    @contextmanager
+    def lent(self, stop: Callable[[Cause], object]) -> Iterator[None]:
+        """Leave the terminal, and Ctrl-C, to a program that ``stop`` ends."""
+        with self.ending.stopping(stop, keys=False), self._lines.typeahead.lent():
+            yield
 
     def remember(self, text: str) -> None:
         """Have a text found with the Up key."""
@@ -200,7 +205,8 @@ class Talk:
                 if not self.ending.near():
                     raise
                 return  # the terminal is gone
-            await self._do(line)
+            with self.ending.stopping(self._hurried), self._lines.typeahead.unechoed():
+                await self._do(line)
 
     async def _close_and_open(self, options: RunOptions) -> None:
         before = reopening(self.places, self.options, self.conversation)
@@ -264,6 +270,11 @@ class Talk:
         self.ending.pressed()
         if not (self.ending.near() or cleared.text):
             self.screen.notice("once more leaves, and so does Ctrl-D")
+
+    def _hurried(self, cause: Cause) -> None:
+        """Ctrl-C in a command that nothing stops halfway."""
+        if cause is USER and not self.ending.near():
+            self.screen.notice("this is done to its end; once more leaves at once")
 
     def _terminate(self, number: int) -> None:
         self.ending.terminate(number)

@@ -28,7 +28,7 @@ class TypeAhead:
     def __init__(self, keys: Input, screen: Output) -> None:
         self._keys, self._screen = keys, screen
         self._kept = ""
-        self._asking = False
+        self._lent = False
 
     def take(self) -> str:
         """Give what was kept, for a prompt to begin with."""
@@ -52,12 +52,19 @@ class TypeAhead:
     @contextmanager
     def asking(self) -> Iterator[None]:
         """Leave the terminal to a question within `unechoed`."""
-        self._asking = True
+        self._lent = True
         try:
             yield
         finally:
-            self._asking = False
+            self._lent = False
             self._mark_pastes(True)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Leave the terminal to another program within `unechoed`."""
+        self._mark_pastes(False)
+        with self.asking(), self._keys.detach(), self._keys.cooked_mode():
+            yield
 
     def _read(self) -> None:
         while presses := self._keys.read_keys():
@@ -72,7 +79,7 @@ class TypeAhead:
         mode = _quiet_mode(fd)
 
         def begin() -> None:
-            if not self._asking and os.tcgetpgrp(fd) == os.getpgrp():
+            if not self._lent and os.tcgetpgrp(fd) == os.getpgrp():
                 mode.__enter__()
                 self._mark_pastes(True)
 

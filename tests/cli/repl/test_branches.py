@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
+import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,10 @@ from dshloop.cli.invocation import Invocation
 from dshloop.config import Config
 from dshloop.drivers.fake import FAKE_REPLY
 from dshloop.environment import Environment
-from dshloop.errors import OutputExistsError
+from dshloop.errors import ExitCode, OutputExistsError
 from dshloop.llm.credentials import Keyring
 from dshloop.llm.providers import read_providers
+from dshloop.runs.conversation import Conversation
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.transcribing import Transcribing
 from tests.cli.repl.talking import HOME, script, talk
@@ -133,6 +137,30 @@ def test_a_fork_that_can_t_be_opened_is_not_left_behind() -> None:
     assert "(UNKNOWN_LOOP)" in out
     assert (left.id, left.turns) == ("s", 2)
     assert sessions() == ["s"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+@pytest.mark.parametrize(("times", "left_with"), [(1, ExitCode.DONE), (2, ExitCode.INTERRUPTED)])
+def test_ctrl_c_while_a_fork_is_opened_leaves_only_twice(
+    monkeypatch: pytest.MonkeyPatch, times: int, left_with: ExitCode
+) -> None:
+    real, opened = Conversation.open, 0
+
+    async def slowly(*given: Any) -> Conversation:
+        nonlocal opened
+        opened += 1
+        if opened == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(0.1)
+        return await real(*given)
+
+    monkeypatch.setattr(Conversation, "open", slowly)
+    again = "\x03" * (times - 1)  # at the prompt behind it
+    left, out = talk(f"hello\r/fork\r{again}more\r\x04", session_id="s")
+    assert "[this is done to its end; once more leaves at once]" in out
+    assert left.id != "s"
+    assert left.exit_code == left_with
+    assert words("s") == ["hello"]
 
 
 def test_a_fork_needs_to_know_what_and_to_what() -> None:

@@ -405,6 +405,15 @@ def test_what_is_typed_in_a_compaction_waits_too(tmp_path: Path) -> None:
         screen.wait("> typed meanwhile")
 
 
+def test_what_is_typed_while_a_command_works_is_not_echoed_into_it(tmp_path: Path) -> None:
+    with conversation(tmp_path) as screen:
+        say(screen, "hello")
+        screen.wait(FAKE_REPLY)
+        screen.type("/fork\r/help\r/json\rtyped meanwhile")
+        shown = screen.wait("> typed meanwhile")
+    assert shown.count("typed meanwhile") == 1
+
+
 def test_a_terminal_that_is_closed_keeps_the_line_that_was_not_sent(tmp_path: Path) -> None:
     with conversation(tmp_path) as screen:
         screen.type("not sent yet")
