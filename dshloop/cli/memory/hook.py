@@ -16,27 +16,22 @@ from dshloop.cli.memory.common import (
     module_app,
     project,
 )
+from dshloop.cli.memory.hook_outbox import catch_up, caution, put_off
 from dshloop.cli.memory.opening import way_to_open
 from dshloop.cli.memory.texts import piped
 from dshloop.cli.params import invocation
 from dshloop.errors import (
     DshloopError,
     HookDataInvalidError,
-    HookWaitsError,
-    OutboxUnusableError,
-    PeerUnreachableError,
-    StoreBusyError,
-    StoreSilentError,
     StoreUnknownError,
     UsageError,
 )
 from dshloop.memory.stores import EMBEDDED
-from dshloop.result import Caution, Document, Result
+from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
     from dshloop.memory.hook_input import HookCall
-    from dshloop.memory.hooking import Setup
-    from dshloop.memory.store import MemoryRecorder, Observed
+    from dshloop.memory.store import Observed
 
 app = module_app()
 _TYPER_FAULT: type[Exception] = typer.BadParameter.__mro__[2]
@@ -172,7 +167,7 @@ def _taken(
     def taken() -> tuple[Observed | None, str]:
         with closing(open_recorder(name, **options)) as store:
             if setup.records:
-                _catch_up(run, name, store, call)
+                catch_up(run, name, store, call)
             return take(store, call, setup, told)
 
     try:
@@ -182,47 +177,7 @@ def _taken(
     except DshloopError as fault:
         if not (setup.records and call.recordable):
             raise
-        raise _put_off(run, name, call, setup, fault) from None
-
-
-def _catch_up(run: Invocation, store: str | None, recorder: MemoryRecorder, call: HookCall) -> None:
-    """Record what waited before this call. Raises HOOK_WAITS where some of it has to wait on.
-
-    An outbox that can't be used is told, and keeps nothing else from being recorded.
-    """
-    from dshloop.memory.hooking import any_waits
-
-    if not any_waits(run.places.outbox):
-        return
-    from dshloop.memory.hook_waiting import caught_up, outbox_for
-
-    with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
-        try:
-            if caught_up(outbox, recorder, call):
-                return
-            error = outbox.state().last_error
-        except OutboxUnusableError as fault:
-            run.cautions.append(_caution(fault))
-            return
-    reason = "" if error is None else f" ({error})"
-    raise HookWaitsError(f"what happened before can't be recorded yet{reason}")
-
-
-def _put_off(
-    run: Invocation, store: str | None, call: HookCall, setup: Setup, fault: DshloopError
-) -> DshloopError:
-    """Have a call wait in the outbox of a store that did not take it; give what is to be told."""
-    from dshloop.memory.hook_waiting import outbox_for, wait
-
-    silence = fault.message if isinstance(fault, StoreSilentError) else None
-    try:
-        with closing(outbox_for(run.places.outbox, store or EMBEDDED, run.env.clock)) as outbox:
-            wait(outbox, call, setup, run.env.clock(), silence)
-    except OutboxUnusableError:
-        return fault
-    if isinstance(fault, PeerUnreachableError | StoreBusyError):
-        return HookWaitsError(f"{fault.message}; what happened is kept until then")
-    return fault  # its own words tell what has to be mended until then
+        raise put_off(run, name, call, setup, fault) from None
 
 
 def _answer(
@@ -242,16 +197,7 @@ def _answer(
 
 def _left_alone(fault: Exception) -> Result[dict[str, Any]]:
     """Tell a fault, and let the agent go on."""
-    return Result({}, warnings=[_caution(fault)])
-
-
-def _caution(fault: Exception) -> Caution:
-    """Say on one line what went wrong."""
-    from dshloop.terminal import one_line
-
-    text = fault.message if isinstance(fault, DshloopError) else f"{type(fault).__name__}: {fault}"
-    code = fault.code if isinstance(fault, DshloopError) else "UNEXPECTED"
-    return Caution(text, code, line=one_line(f"dshloop memory hook: {text}"))
+    return Result({}, warnings=[caution(fault)])
 
 
 def _data(run: Invocation) -> Any:
