@@ -12,6 +12,7 @@ from dshloop.drivers import FAKE, choose
 from dshloop.drivers.script import Script, read_script
 from dshloop.errors import (
     AgentNotFoundError,
+    DshloopError,
     InvalidConfigError,
     PromptMissingError,
     TeamCapError,
@@ -28,6 +29,7 @@ from dshloop.runs.declared import as_agent
 from dshloop.runs.options import RunOptions
 from dshloop.runs.profile import ProfileRows
 from dshloop.runs.teams.member import Member
+from dshloop.sessions.catalog import find
 from dshloop.sessions.naming import uuid7
 from dshloop.sessions.session import Clock
 
@@ -84,6 +86,7 @@ def plan_team(places: Places, asked: TeamAsked, clock: Clock) -> TeamPlan:
         members.append(Member(one.id, prompts[one.id], options))
         if script is not None:
             scripts[one.id] = script
+    _require_apart(places, members)
     left = tuple(f"the file's {key} is for a dock row, and not used" for key in team.left_out)
     return TeamPlan(tuple(members), rows, scripts, left)
 
@@ -194,3 +197,27 @@ def _options(
     if options.session_id is None and options.resume is None:
         options = replace(options, session_id=f"{name}-session-{uuid7(clock())}")
     return options
+
+
+def _require_apart(places: Places, members: Sequence[Member]) -> None:
+    """Refuse two agents on one session, however it is named. Raises INVALID_CONFIG."""
+    owners: dict[str, str] = {}
+    for member in members:
+        session = _session_of(places, member.options)
+        if session in owners:
+            raise InvalidConfigError(
+                f'agents "{owners[session]}" and "{member.name}" are to go on with one session, '
+                f'"{session}"',
+                hint="Give each a session of its own.",
+                session=session,
+            )
+        owners[session] = member.name
+
+
+def _session_of(places: Places, options: RunOptions) -> str:
+    if options.resume is None:
+        return str(options.session_id)
+    try:
+        return find(places, options.resume, options.cwd).id
+    except DshloopError:  # that agent's fault, told when it is opened
+        return options.resume

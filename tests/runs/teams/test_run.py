@@ -411,6 +411,16 @@ def test_a_session_may_be_named_by_the_beginning_of_its_id(run: Run) -> None:
     assert (opened["agent"], opened["id"]) == ("b", "my-long-name")
 
 
+def test_two_agents_on_one_session_are_refused_however_it_is_named(run: Run) -> None:
+    first = {"id": "a", "prompt": "x", "driver": "fake", "sessionId": "shared-1"}
+    assert run({"agents": [first]}).code == 0
+    for named in ("shared", "last"):
+        second = {"id": "b", "prompt": "y", "driver": "fake", "resumeSessionId": named}
+        ran = run({"agents": [first, second]}, "--json")
+        assert (ran.code, ran.error["code"], ran.out) == (1, "INVALID_CONFIG", "")
+        assert 'agents "a" and "b" are to go on with one session, "shared-1"' in str(ran.error)
+
+
 @pytest.mark.parametrize(
     "text",
     [
