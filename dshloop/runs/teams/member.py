@@ -131,11 +131,16 @@ async def work(
     except Exception as fault:  # a log that can't be written
         return not_started(member.name, as_ours(fault, "running"))
     finally:
+        await let_go(process, member, handle)
+
+
+async def let_go(process: Process, member: Member, handle: AgentHandle) -> None:
+    """End an agent and close its log; what that raises keeps nobody else from ending."""
+    for end in (handle.dispose, handle.agent.session.close):
         try:
-            await call(handle.dispose)
+            await call(end)
         except Exception as fault:
             process.host.warn(f'ending agent "{member.name}": {fault}')
-        agent.session.close()
 
 
 def _worked(member: Member, agent: Agent, since: int) -> Worked:

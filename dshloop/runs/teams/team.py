@@ -9,11 +9,18 @@ from typing import Any
 
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
-from dshloop.host.calling import call
 from dshloop.runs.making import as_ours
 from dshloop.runs.process import Process
 from dshloop.runs.stored import StoredSessions
-from dshloop.runs.teams.member import Member, Worked, called_off, not_started, opened, work
+from dshloop.runs.teams.member import (
+    Member,
+    Worked,
+    called_off,
+    let_go,
+    not_started,
+    opened,
+    work,
+)
 
 
 class Team:
@@ -75,7 +82,7 @@ class Team:
         finally:
             self._starting.discard(task)
         if self.stopped():  # it was ready at that very moment
-            await call(handle.dispose)
+            await let_go(self._process, member, handle)
             return called_off(member.name)
         self.agents[member.name] = handle.agent
         try:

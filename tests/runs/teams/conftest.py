@@ -90,6 +90,20 @@ class Saying:
         owner.adapters.setdefault("saying", Slow())
         asked = {**options["agentOptions"], "provider": "saying", "model": "slow"}
         return {**options, "agentOptions": asked}
+
+
+class Late(Saying):
+    # makes its agent though it was told to stop, and can't end it
+    async def create_agent(self, owner, options):
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+        made = await super().create_agent(owner, options)
+        return {"agent": made.agent, "dispose": self.end}
+
+    def end(self):
+        raise RuntimeError("it goes on")
 """
 POINTS = """\
 [dshloop.loops]
@@ -100,6 +114,7 @@ cancelled = team_test_loops:Cancelled
 torn = team_test_loops:Torn
 [dshloop.drivers]
 saying = team_test_loops:Saying
+late = team_test_loops:Late
 """
 
 

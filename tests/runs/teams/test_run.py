@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -337,6 +338,22 @@ def test_an_interrupt_while_records_are_written_is_none_of_another_kind(
     ran = run({"prompt": "wait", "agents": [{"id": "a", "driver": "saying"}]}, "--json")
     assert (ran.code, ran.lines[-1]["type"], ran.lines[-1]["outcome"]) == (130, "end", "aborted")
     assert ends(ran)["a"]["outcome"] == "aborted"
+
+
+def test_an_agent_that_comes_late_and_cant_be_ended_breaks_nothing(run: Run) -> None:
+    team = {
+        "prompt": "wait",
+        "agents": [{"id": "a", "driver": "late"}, {"id": "b", "driver": "saying"}],
+    }
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    ran = run(team, "--json")
+    timer.join()
+    assert (ran.code, ran.lines[-1]["outcome"]) == (130, "aborted")
+    assert {name: end["outcome"] for name, end in ends(ran).items()} == {
+        "a": "aborted",
+        "b": "aborted",
+    }
 
 
 def test_a_killed_team_leaves_sessions_that_go_on(here: Path) -> None:
