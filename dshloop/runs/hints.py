@@ -17,8 +17,9 @@ ONLY_DSH = "only dsh itself runs it; --loop standard --driver dsh lets dsh run t
 def mend(error: DshloopError, rows: DockRows | None) -> None:
     """Give an unknown loop or a missing driver a better hint, if the rows have one."""
     hint = None
-    if rows is not None and isinstance(error, UnknownLoopError):
-        hint = _loop_hint(str(error.details.get("loop")), rows)
+    if isinstance(error, UnknownLoopError):
+        loop = str(error.details.get("loop"))
+        hint = (None if rows is None else _loop_hint(loop, rows)) or _meant(loop, error)
     elif rows is not None and isinstance(error, MissingDriverError):
         hint = _fake_driver_hint(error, rows)
     error.hint = hint or error.hint
@@ -32,6 +33,16 @@ def _loop_hint(loop: str, rows: DockRows) -> str | None:
         return None
     said = f"{' and '.join(authors)} {'registers' if owner else 'may register'} it, in JavaScript"
     return f"{said}: {ONLY_DSH}."
+
+
+def _meant(loop: str, error: UnknownLoopError) -> str | None:
+    """Name the loop that was probably meant, of those that packages have too."""
+    from dshloop.loops.discovery import offered
+    from dshloop.loops.fields import near_match
+
+    packaged = [one.id for one in offered("dshloop.loops")]
+    near = near_match(loop, [*error.details.get("available", ()), *packaged])
+    return None if near is None else f'Did you mean "{near}"? {error.hint}'
 
 
 def _fake_driver_hint(error: MissingDriverError, rows: DockRows) -> str | None:

@@ -170,3 +170,10 @@ def test_a_loop_of_a_package_is_found_by_its_name(tmp_path: Path) -> None:
     ran = dshloop("session", "run", "hi", "--driver", "theirs")
     assert ran.code == 0
     assert ran.out.strip() == "said by mine"
+
+
+def test_a_misspelt_loop_of_a_package_is_guessed(tmp_path: Path) -> None:
+    package(tmp_path, "[dshloop.loops]\nthorough = run_loops:packed\n")
+    ran = dshloop("session", "run", "hi", "--loop", "thorogh", "--driver", "fake", "--json")
+    assert (ran.code, ran.error["code"]) == (3, "UNKNOWN_LOOP")
+    assert ran.error["hint"].startswith('Did you mean "thorough"? `dshloop loop list`')
