@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
+
+from dshloop.signals import handled_by
 
 T = TypeVar("T")
 
@@ -145,27 +147,5 @@ def interrupts(loop: asyncio.AbstractEventLoop, action: Callable[[], object]) ->
             raise KeyboardInterrupt
         loop.call_soon_threadsafe(action)
 
-    with _handled_by(on_signal):
+    with handled_by(signal.SIGINT, on_signal):
         yield
-
-
-def uninterrupted() -> AbstractContextManager[None]:
-    """Do nothing at a Ctrl-C while the block runs: it is for a program that has the terminal.
-
-    As a handler and not SIG_IGN, which that program would inherit.
-    """
-    return _handled_by(lambda *_: None)
-
-
-@contextmanager
-def _handled_by(handler: Callable[..., None]) -> Iterator[None]:
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        signal.signal(signal.SIGINT, handler)
-    except ValueError:  # another thread than the main one
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

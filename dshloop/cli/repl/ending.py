@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from dshloop.errors import ExitCode
 from dshloop.host.abort import DISPOSED, USER, Cause
-from dshloop.runs.interrupts import interrupts, uninterrupted
+from dshloop.runs.interrupts import interrupts
+from dshloop.signals import uninterrupted
 
 _TWICE = 1.0  # seconds within which a second Ctrl-C leaves
 

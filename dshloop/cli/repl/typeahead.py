@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
+
+from dshloop.signals import handled_by
 
 if TYPE_CHECKING:
     from prompt_toolkit.input import Input
@@ -85,7 +86,8 @@ class TypeAhead:
 
         begin()
         try:
-            with _continued(begin):  # a shell has its own modes while we are stopped
+            # while we are stopped a shell has modes of its own
+            with handled_by(signal.SIGCONT, lambda *_: begin()):
                 yield
         finally:
             self._mark_pastes(False)
@@ -134,19 +136,6 @@ def _quiet_mode(fd: int) -> AbstractContextManager[None]:
             return raw | (attrs & termios.ISIG) | termios.NOFLSH  # Ctrl-C takes no typed word away
 
     return Quiet(fd)
-
-
-@contextmanager
-def _continued(begin_again: Any) -> Iterator[None]:
-    """Do something whenever the process goes on after it was stopped."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # whoever runs us there owns the signals
-        return
-    before = signal.signal(signal.SIGCONT, lambda *_: begin_again())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGCONT, before)
 
 
 def _typed(text: str, presses: Iterable[KeyPress]) -> str:

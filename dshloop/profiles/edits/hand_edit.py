@@ -18,6 +18,7 @@ from dshloop.journal import Change
 from dshloop.profiles.checks.check import check_profile
 from dshloop.profiles.checks.findings import Finding
 from dshloop.profiles.checks.subject import Case
+from dshloop.signals import uninterrupted
 
 Choice = Literal["edit", "drop", "write"]
 DEFAULT_EDITORS = ("sensible-editor", "nano", "vi", "notepad")
@@ -89,11 +90,15 @@ def editor_command(variables: Mapping[str, str]) -> list[str]:
 
 
 def run_editor(command: Sequence[str], path: Path, variables: Mapping[str, str]) -> None:
-    """Run the editor on a file, on the terminal of this process. Raises EDITOR_FAILED."""
+    """Run the editor on a file, on the terminal of this process, Ctrl-C and all.
+
+    Raises EDITOR_FAILED.
+    """
     import subprocess
 
     try:
-        done = subprocess.run([*command, str(path)], env=dict(variables), check=False)
+        with uninterrupted():
+            done = subprocess.run([*command, str(path)], env=dict(variables), check=False)
     except OSError as fault:
         raise EditorFailedError(f"{command[0]} could not be started: {fault}") from fault
     if done.returncode != 0:

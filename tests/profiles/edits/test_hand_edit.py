@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -80,3 +83,18 @@ def test_the_editor_is_the_users(tmp_path: Path) -> None:
     for command in (["false"], ["/no/such/editor"]):
         with pytest.raises(EditorFailedError):
             run_editor(command, tmp_path / "x", {"PATH": "/usr/bin:/bin"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+def test_ctrl_c_is_the_editors(tmp_path: Path) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import os, pathlib, signal, sys\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "os.kill(os.getppid(), signal.SIGINT)\n"
+        "pathlib.Path(sys.argv[1]).write_text('kept')\n"
+    )
+    before = signal.getsignal(signal.SIGINT)
+    run_editor([sys.executable, str(editor)], tmp_path / "x", dict(os.environ))
+    assert (tmp_path / "x").read_text() == "kept"
+    assert signal.getsignal(signal.SIGINT) is before
