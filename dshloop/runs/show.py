@@ -76,6 +76,8 @@ def _title(session: Shown) -> str:
     lines = [f"session {header.id if header else '?'}"]
     if header is not None:
         lines.append(f"started {iso_time(header.created_at / 1000)} in {header.cwd or 'no folder'}")
+        if header.origin is not None:
+            lines.append(f"parent  {header.parent_session or '?'} ({header.origin})")
     return "\n".join([*lines, f"loop    {runs_on} ({known})"])
 
 
@@ -104,13 +106,17 @@ def _turn_end(data: Mapping[str, Any]) -> str | None:
     return f"(turn {data.get('turn')} ended: {kind}{more})"
 
 
+_SPEAKERS = {"user": "you", "coordinator": "parent"}
+
+
 def _user(data: Mapping[str, Any]) -> str:
-    """Show a person's words as theirs, and whatever else came in as what it is."""
+    """Show a person's words, or a parent's, as theirs, and whatever else came in as what it is."""
     found = data.get("source")
     source = found if isinstance(found, dict) else {}
     text = content_text(data)
-    if source.get("kind") == "user":
-        return f"you: {text}"
+    speaker = _SPEAKERS.get(str(source.get("kind")))
+    if speaker is not None:
+        return f"{speaker}: {text}"
     return f"[context added by {context_label(source)}]\n{_indented(text)}"
 
 

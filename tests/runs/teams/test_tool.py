@@ -111,6 +111,10 @@ def test_a_list_of_sessions_tells_whose_children_they_are(say: Say, tmp_path: Pa
     assert header.split()[-2:] == ["PARENT", "TITLE"]
     ends = sorted(line[header.index("PARENT") :].split(maxsplit=1) for line in lines)
     assert ends == [["-", "hi"], ["p", "Read it."]]
+    child = next(row["id"] for row in rows if row["depth"])
+    shown = dshloop("session", "show", child).out
+    assert "\nparent  p (subagent)\n" in shown
+    assert "\n\nparent: Read it.\n\n" in shown
 
 
 def test_children_are_on_the_parents_loop_driver_and_preset_unless_told_otherwise(say: Say) -> None:
