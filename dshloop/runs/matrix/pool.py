@@ -10,12 +10,14 @@ import json
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -104,8 +106,12 @@ class Worker:
             pass  # it is gone
 
     def kill(self) -> None:
-        """End it at once."""
-        self._process.kill()
+        """End it at once, with all that it started and that is still of its group."""
+        if sys.platform == "win32" or self._process.returncode is not None:
+            self._process.kill()
+            return
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def ended(self, seconds: float | None = None) -> bool:
         """Wait until it has ended, so long at most."""
@@ -264,6 +270,7 @@ class Pool:
                     return worker
                 worker.close()
                 return None
+            worker.kill()  # what it left of its group
             worker.close()
             overdue, words, worker = worker.overdue, worker.last_words, None
             if self._stopping:

@@ -36,6 +36,7 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
+    _keep_from_children(source, answers)
     sys.path[:] = pickle.load(source)
     code = 1
     try:
@@ -47,6 +48,18 @@ def main() -> None:
     finally:
         sys.stderr.flush()
         os._exit(code)  # a cell may have left threads behind
+
+
+def _keep_from_children(*pipes: IO[bytes]) -> None:
+    """Have a process that a cell forks let go of what the pool waits for the end of."""
+    ends = [pipe.fileno() for pipe in pipes]
+
+    def let_go() -> None:
+        while ends:  # once: children of the child may have other files there
+            os.close(ends.pop())
+
+    if sys.platform != "win32":
+        os.register_at_fork(after_in_child=let_go)
 
 
 class Worker:

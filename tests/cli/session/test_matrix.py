@@ -74,6 +74,14 @@ class Blocking(HostedDriver):
     async def create_agent(self, owner, options):
         time.sleep(1000)
 
+class Forking(HostedDriver):
+    async def create_agent(self, owner, options):
+        if child := os.fork():
+            with open(os.environ["MARK"] + "children", "a") as file:
+                file.write(f"{child}\\n")
+            os._exit(7)
+        time.sleep(60)
+
 class Faulty(HostedDriver):
     async def create_agent(self, owner, options):
         import dshloop.runs.matrix.cell
@@ -89,9 +97,11 @@ class Printing(HostedDriver):
         return await HostedDriver(FakeDriver()).create_agent(owner, options)
 
 engine = Engine()
-dying, once, stubborn, blocking, printing, turn, thread, faulty = (
-    kind(engine)
-    for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing, StubbornTurn, Thread, Faulty)
+dying, once, stubborn, blocking, printing = (
+    kind(engine) for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing)
+)
+turn, thread, faulty, forking = (
+    kind(engine) for kind in (StubbornTurn, Thread, Faulty, Forking)
 )
 """
 
@@ -308,6 +318,26 @@ def test_a_cell_whose_workers_die_has_crashed_and_the_others_go_on(folder: Path)
     assert failure["code"] == "WORKER_DIED"
     assert failure["message"].count("these are my last words") == 1
     assert "exit code 7" in failure["message"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_child_that_a_dead_worker_leaves_holds_up_nobody(folder: Path) -> None:
+    text = 'drivers: {forking: "odd_drivers:forking", fake: }\nprompts: [a]\ntimeout: 30\n'
+    ran = matrix(write(folder, text), "--json", cwd=folder)
+    assert outcomes(ran) == ["crashed", "completed"]
+    assert "exit code 7" in cells(ran)[0]["failure"]["message"]
+    left = [int(line) for line in Path(os.environ["MARK"] + "children").read_text().split()]
+    assert len(left) == 2
+    until = time.monotonic() + 20
+    while any(map(is_alive, left)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there that isn't only waited for."""
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_a_fault_of_ours_in_a_worker_is_told(folder: Path) -> None:
