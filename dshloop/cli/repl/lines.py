@@ -12,11 +12,13 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import DummyHistory
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.layout.screen import Char
 from prompt_toolkit.output import ColorDepth, DummyOutput
 from prompt_toolkit.styles import Style
 
 from dshloop.cli.repl.keys import key_bindings
 from dshloop.cli.repl.typeahead import TypeAhead
+from dshloop.terminal import visible
 
 if TYPE_CHECKING:
     from prompt_toolkit.application import Application
@@ -27,7 +29,13 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
 PROMPT, CONTINUED = "> ", ". "
+_ASTRAY = (*range(0x600, 0x620), *range(0x2000, 0x2070))  # where Unicode reorders and breaks lines
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse dim", "continued": "dim"})
+
+# What is typed or pasted is shown as `visible` does it, as prompt_toolkit does with control keys.
+Char.display_mappings.update(
+    {char: visible(char) for char in map(chr, _ASTRAY) if visible(char) != char}
+)
 
 Toolbar = Callable[[int], str]
 """Gives the status line of at most so many columns."""

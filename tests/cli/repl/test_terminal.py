@@ -374,6 +374,16 @@ def test_a_long_paste_in_an_answer_is_one_text_and_whole(tmp_path: Path) -> None
     assert said() == ["hello", f"first\n{long}\nlast"]
 
 
+def test_what_reorders_a_line_is_shown_and_said(tmp_path: Path) -> None:
+    text = "a\u202eb\u2066c\u200fd"
+    with conversation(tmp_path) as screen:
+        paste(screen, tmp_path / "pasted.txt", text)
+        screen.wait("> a\\u202eb\\u2066c\\u200fd")
+        screen.press("Enter")
+        screen.wait(FAKE_REPLY)
+    assert said() == [text]
+
+
 def test_keys_in_an_answer_do_what_they_do_at_the_prompt(tmp_path: Path) -> None:
     with conversation(tmp_path, script=SLOW) as screen:
         say(screen, "hello")
