@@ -24,6 +24,9 @@ from dshloop.http.wire import (
     unusable,
 )
 
+_MOST_CANCELLED = 30
+"""Requests that may be cancelled in a pool, which has room for 100."""
+
 
 class AsyncStreamed:
     """An answer that is read while it comes; valid inside the block of `AsyncClient.stream`."""
@@ -52,6 +55,15 @@ class AsyncStreamed:
             raise fault(self.peer, error) from None
 
 
+class _Pool:
+    """Connections that are shared: how many use them, and how many were cancelled doing so."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self.client = client
+        self.lent = 0
+        self.cancelled = 0
+
+
 class AsyncClient:
     """Requests to one server over kept-alive connections; use it in an ``async with``.
 
@@ -60,11 +72,8 @@ class AsyncClient:
 
     def __init__(self, peer: Peer, variables: Mapping[str, str]) -> None:
         self.peer = peer
-        chosen = settings(peer, variables)
-        try:
-            self._client = httpx.AsyncClient(**chosen)
-        except (ValueError, ImportError, httpx.InvalidURL) as error:
-            raise unusable(peer, error) from None
+        self._chosen = settings(peer, variables)
+        self._pool = self._opened()
 
     async def request(
         self,
@@ -103,18 +112,17 @@ class AsyncClient:
 
         ``content`` is a body that is encoded already; its type is one of the peer's headers.
         """
-        request = self._client.build_request(
-            method, path, params=params, **json_parts(json, content)
-        )
-        response = await self._begun(request, accept, retry or self.peer.retry)
-        try:
-            yield AsyncStreamed(self.peer, response)
-        finally:
-            await response.aclose()
+        async with self._lent() as client:
+            request = client.build_request(method, path, params=params, **json_parts(json, content))
+            response = await self._begun(client, request, accept, retry or self.peer.retry)
+            try:
+                yield AsyncStreamed(self.peer, response)
+            finally:
+                await response.aclose()
 
     async def close(self) -> None:
         """Let go of the connections."""
-        await self._client.aclose()
+        await self._pool.client.aclose()
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -127,13 +135,44 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
+    def _opened(self) -> _Pool:
+        try:
+            return _Pool(httpx.AsyncClient(**self._chosen))
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            raise unusable(self.peer, error) from None
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Lend the pool; one in which many were cancelled makes place for another.
+
+        httpcore 1.0 keeps the place of a request that is cancelled just before it is sent, for
+        ever: with all of them taken, every later one would wait in vain.
+        """
+        pool = self._pool
+        pool.lent += 1
+        try:
+            yield pool.client
+        except asyncio.CancelledError:
+            pool.cancelled += 1
+            if pool is self._pool and pool.cancelled == _MOST_CANCELLED:
+                self._pool = self._opened()
+            raise
+        finally:
+            pool.lent -= 1
+            if pool is not self._pool and not pool.lent:
+                await pool.client.aclose()
+
     async def _begun(
-        self, request: httpx.Request, accept: Container[int], retry: Retry
+        self,
+        client: httpx.AsyncClient,
+        request: httpx.Request,
+        accept: Container[int],
+        retry: Retry,
     ) -> httpx.Response:
         attempts = Attempts(retry)
         while True:
             try:
-                response = await self._client.send(request, stream=True)
+                response = await client.send(request, stream=True)
             except httpx.HTTPError as error:
                 pause = attempts.after(fault(self.peer, error))
             else:

@@ -308,3 +308,28 @@ def test_lines_do_not_depend_on_how_bytes_arrive(parts: list[bytes], data: st.Da
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
     assert asked_pause({"retry-after": value}, now=10.0) == seconds
+
+
+def test_requests_cancelled_at_any_moment_leave_room_for_the_next() -> None:
+    over = threading.Event()
+
+    async def body(url: str) -> None:
+        async with connect_async(peer(url), {}) as client:
+            for moment in range(1, 26):  # how far a request is, in turns of the event loop
+                asking = [asyncio.create_task(client.request("GET", "/slow")) for _ in range(60)]
+                for _ in range(moment):
+                    await asyncio.sleep(0)
+                for one in asking:
+                    one.cancel()
+                await asyncio.gather(*asking, return_exceptions=True)
+            answer = await asyncio.wait_for(client.request("GET", "/last"), 20)
+            assert answer.json() == {}
+
+    def answer(asked: Asked) -> Said:
+        return Said(body={}, wait=over if asked.path == "/slow" else None)
+
+    with serving(answer) as server:
+        try:
+            asyncio.run(body(server.url))
+        finally:
+            over.set()
