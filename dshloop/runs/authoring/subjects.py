@@ -141,7 +141,7 @@ def _inner(value: Any, *keys: str) -> dict[str, Any]:
 
 
 def _of_file(path: Path) -> list[Subject]:
-    """Give the loops of a loops.yml; raises UNREADABLE_FILE and LOOPS_FILE_INVALID."""
+    """Give the loops and drivers of a loops.yml; raises UNREADABLE_FILE and LOOPS_FILE_INVALID."""
     from dshloop.loops.loops_file import Registered, parse_loops
 
     def subject(one: Registered) -> Subject:
@@ -150,11 +150,13 @@ def _of_file(path: Path) -> list[Subject]:
             return _by_path(one.id, str(one.target), load_object)
         return Subject(one.id, one.where, lambda presets: strategy_as_loop(strategy, presets))
 
-    found = [subject(one) for one in parse_loops(require_text(path).value, path).loops]
+    file = parse_loops(require_text(path).value, path)
+    found = [subject(one) for one in file.loops]
+    found += [_by_path(one.id, str(one.target), load_object, DRIVERS) for one in file.drivers]
     if not found:
         raise LoopTargetError(
-            f"{shown(path)} registers no loop",
-            hint="A loops.yml has them under `loops`: docs/loops-file.md.",
+            f"{shown(path)} registers no loop and no driver",
+            hint="A loops.yml has them under `loops` and `drivers`: docs/loops-file.md.",
             file=shown(path),
         )
     return found

@@ -6,8 +6,9 @@ import asyncio
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -84,7 +85,7 @@ def _known(only: str | Sequence[str]) -> Sequence[str]:
 def _tried(subject: Subject, check: Check, patience: float) -> Checked | None:
     """Run one check; None when it doesn't end."""
     with _folder() as folder:
-        run = _Run(lambda: asyncio.run(_within(check, subject, folder, patience)))
+        run: _Run[None] = _Run(lambda: asyncio.run(_within(check, subject, folder, patience, run)))
         fault = run.outcome(patience + GRACE)
         if run.stuck:
             return None
@@ -95,7 +96,12 @@ def _tried(subject: Subject, check: Check, patience: float) -> Checked | None:
     return _failed(check, fault)
 
 
-async def _within(check: Check, subject: Subject, folder: Path, patience: float) -> None:
+async def _within(
+    check: Check, subject: Subject, folder: Path, patience: float, run: _Run[None]
+) -> None:
+    whole = asyncio.current_task()
+    assert whole is not None, "it runs in a task"
+    run.cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, whole.cancel)
     with unheard() as failures:
         task = asyncio.ensure_future(check.work(subject, folder))
         done, _ = await asyncio.wait({task}, timeout=patience)
@@ -133,9 +139,13 @@ def in_time(work: Callable[[], T], patience: float, what: str) -> T:
 
 @dataclass(slots=True)
 class _Run(Generic[T]):
-    """Work in a thread that may never end; it is left alone then, and doesn't keep the process."""
+    """Work in a thread that may never end; it is left alone then, and doesn't keep the process.
+
+    A Ctrl-C meanwhile calls ``cancel``, so that nothing is written any more where it was at work.
+    """
 
     work: Callable[[], T]
+    cancel: Callable[[], object] = lambda: None
     stuck: bool = False
     results: list[T] = field(default_factory=list)
     raised: list[BaseException] = field(default_factory=list)
@@ -144,7 +154,13 @@ class _Run(Generic[T]):
         """Give what the work raised."""
         thread = threading.Thread(target=self._run, daemon=True, name="loop-test")
         thread.start()
-        thread.join(patience)
+        try:
+            thread.join(patience)
+        except BaseException:
+            with suppress(RuntimeError):  # its event loop has ended
+                self.cancel()
+            thread.join(GRACE)
+            raise
         self.stuck = thread.is_alive()
         return self.raised[0] if self.raised else None
 

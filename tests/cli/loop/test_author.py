@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -136,6 +138,28 @@ def test_nothing_that_a_loop_or_its_programs_print_is_in_the_answer(here: Path) 
     ran = process("loop", "test", "./loud.py", "--check", "session", "--json", cwd=here)
     assert json.loads(ran.stdout)["outcome"] == "passed"
     assert sorted(ran.stderr.split("\n")) == ["", "by a program", "printed"]
+
+
+def test_an_interrupt_leaves_no_folder(here: Path, tmp_path: Path) -> None:
+    (here / "waits.py").write_text(
+        "import asyncio\n"
+        "class Waits:\n"
+        "    kind = 'strategy'\n"
+        "    async def setup(self, agent):\n"
+        "        print('waits', flush=True)\n"
+        "        await asyncio.sleep(60)\n"
+    )
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    words = [sys.executable, "-m", "dshloop", "loop", "test", "./waits.py", "--check", "session"]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(words, cwd=here, env=environment, stderr=subprocess.PIPE) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == b"waits\n"
+        assert len(list(scratch.iterdir())) == 1
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+    assert list(scratch.iterdir()) == []
 
 
 def test_bad_words_are_told(here: Path) -> None:

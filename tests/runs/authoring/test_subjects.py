@@ -18,6 +18,10 @@ class MyFirst:
     setup = staticmethod(setup)
 second = {"id": "number-2", "kind": "strategy", "setup": setup}
 class NoLoop: pass
+def driver():
+    from dshloop.host.engine import Engine
+    from dshloop.loops.hosted import HostedDriver
+    return HostedDriver(Engine())
 """
 
 
@@ -63,6 +67,13 @@ def test_entry_points_say_which_loops_a_module_and_a_package_have(
     assert ids("my-pack", tmp_path) == ["given"]
     assert ids("found_loops", tmp_path) == ["given"]
     assert ids("found_loops:MyFirst", tmp_path) == ["given"]
+
+
+def test_a_file_has_drivers_too(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "loops.yml").write_text(
+        "loops: {a: {prompt: x}}\ndrivers: {mine: 'found_loops:driver'}\n"
+    )
+    assert ids("loops.yml", tmp_path) == ["a", "mine"]
 
 
 @pytest.mark.parametrize("layout", ["", "src"])
@@ -119,7 +130,7 @@ def test_what_has_no_loop_says_so(site: Path, tmp_path: Path, target: str, said:
         if text is not None:
             (tmp_path / name / "pyproject.toml").write_text(text)
     (tmp_path / "nobody.txt").write_text("")
-    (tmp_path / "none.yml").write_text("drivers: {a: 'found_loops:MyFirst'}\n")
+    (tmp_path / "none.yml").write_text("drivers: {}\n")
     with pytest.raises(LoopTargetError, match=said), subjects(target, tmp_path):
         pass
 
