@@ -6,15 +6,17 @@ given already is known by seq and content, so that no event is missed and none c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from dshloop.errors import SessionNotFoundError
+from dshloop.files import shown
 from dshloop.locks import owner_of
 from dshloop.locks.owner import Owner
 from dshloop.sessions.naming import LOCK_NAME
+from dshloop.transcripts.findings import Finding
 from dshloop.transcripts.lines import decode_line, salvage
 from dshloop.transcripts.packed import MalformedRowError, expand_row, is_packed
 from dshloop.transcripts.scan import open_scan
@@ -40,6 +42,7 @@ class Follower:
         self.path = path
         self.turn_open = False
         self.turns_ended = 0
+        self.findings: Sequence[Finding] = ()  # of the last reading from the beginning
         self._given: list[int] = []  # by seq, a hash of what was given
         self._inode = -1
         self._size = -1
@@ -47,6 +50,14 @@ class Follower:
         self._last_line = b""
         self._plain = True
         self._version = V0
+
+    def require_log(self) -> None:
+        """Raise SESSION_UNREADABLE where nothing is a log yet; an empty file may become one."""
+        if self._size:
+            with open_scan(self.path) as scan:
+                for _event in scan:
+                    return
+                scan.require_anything()
 
     @property
     def owner(self) -> Owner | None:
@@ -63,7 +74,9 @@ class Follower:
         try:
             found = self.path.stat()
         except FileNotFoundError:
-            raise SessionNotFoundError(f"{self.path} is gone", file=str(self.path)) from None
+            raise SessionNotFoundError(
+                f"there is no session log {shown(self.path)}", file=shown(self.path)
+            ) from None
         if (found.st_ino, found.st_size) == (self._inode, self._size):
             return
         replaced = self._inode not in (-1, found.st_ino)
@@ -83,6 +96,7 @@ class Follower:
 
     def _everything(self) -> Iterator[Event]:
         with open_scan(self.path) as scan:
+            self.findings = scan.findings
             self._plain, self._version = not scan.compressed, scan.version
             self._read_to, self._last_line = len(scan.header_line), scan.header_line
             for row in scan.rows():

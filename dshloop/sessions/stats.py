@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dshloop.errors import DshloopError
 from dshloop.sessions.catalog import Entry
 from dshloop.times import iso_time
+from dshloop.transcripts.findings import Finding
 from dshloop.transcripts.scan import open_scan
 from dshloop.transcripts.vocabulary import Event
 
@@ -74,11 +76,25 @@ def gather(found: Iterable[Entry]) -> Stats:
         stats.sessions += 1
         stats.bytes += entry.size
         try:
-            with open_scan(entry.path) as scan:
-                count(stats, scan)
+            _read(stats, entry.path)
         except DshloopError:
             stats.unreadable += 1
     return stats
+
+
+def stats_of(path: Path) -> tuple[Stats, Sequence[Finding]]:
+    """Count one log; gives what is damaged in it, too. Raises SESSION_UNREADABLE."""
+    stats = Stats(sessions=1)
+    findings = _read(stats, path)
+    stats.bytes = path.stat().st_size
+    return stats, findings
+
+
+def _read(stats: Stats, path: Path) -> Sequence[Finding]:
+    with open_scan(path) as scan:
+        count(stats, scan)
+        scan.require_anything()
+        return scan.findings
 
 
 def count(stats: Stats, events: Iterable[Event]) -> None:

@@ -10,10 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from dshloop.errors import SessionUnreadableError
-from dshloop.files import shown
 from dshloop.transcripts.closers import closers_of
 from dshloop.transcripts.findings import Finding
 from dshloop.transcripts.header import Header
@@ -107,8 +105,7 @@ def read_transcript(path: Path) -> Transcript:
     with open_scan(path) as scan:
         for event in scan:
             (later if scan.damaged else events).append(event)
-    if scan.header is None and not events and not later:
-        _refuse(path, scan.findings[0])
+        scan.require_anything()
     return Transcript(
         path=path,
         header=scan.header,
@@ -134,12 +131,3 @@ def read_head(path: Path, limit: int = 1 << 16) -> Head:
                 break
     refusal = next((finding for finding in scan.findings if finding.refuses), None)
     return Head(scan.header, events, whole, refusal)
-
-
-def _refuse(path: Path, finding: Finding) -> NoReturn:
-    raise SessionUnreadableError(
-        f"{shown(path)}: {finding.message}",
-        file=shown(path),
-        line=finding.line,
-        byte=finding.byte,
-    )

@@ -105,6 +105,17 @@ class Scan:
         if len(self.findings) < MOST_FINDINGS or finding.refuses:
             self.findings.append(finding)
 
+    def require_anything(self) -> None:
+        """Behind the last event: raise SESSION_UNREADABLE where no line of it was whole."""
+        if self.header is None and not self._expected:
+            finding = self.findings[0]
+            raise SessionUnreadableError(
+                f"{shown(self.path)}: {finding.message}",
+                file=shown(self.path),
+                line=finding.line,
+                byte=finding.byte,
+            )
+
     # --- events --------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Event]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dshloop.cli.params import Command, invocation, new_app
-from dshloop.cli.session.common import Here, Session, Since, narrowed
+from dshloop.cli.session.common import Here, Session, Since, finding_warnings, narrowed
 from dshloop.result import Result
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def stats(
 ) -> Result[dict[str, Any]]:
     """Count turns, tokens, tools and models of one session, or of all."""
     from dshloop.sessions.catalog import entries
-    from dshloop.sessions.stats import Stats, count, gather
+    from dshloop.sessions.stats import gather, stats_of
 
     invoked = invocation(ctx)
     if session is None:
@@ -65,13 +65,9 @@ def stats(
             found = gather(narrowed(invoked, entries(invoked.places), cwd, since))
         return Result(found.as_json(), _stats_text(found.as_json()))
     from dshloop.sessions.locate import locate
-    from dshloop.transcripts.scan import open_scan
 
-    path = locate(invoked.places, session, invoked.env.cwd).path
-    one = Stats(sessions=1, bytes=path.stat().st_size if path.exists() else 0)
-    with open_scan(path) as scan:
-        count(one, scan)
-    return Result(one.as_json(), _stats_text(one.as_json()))
+    one, findings = stats_of(locate(invoked.places, session, invoked.env.cwd).path)
+    return Result(one.as_json(), _stats_text(one.as_json()), warnings=finding_warnings(findings))
 
 
 def _by_session(hits: list[Hit], short: dict[str, str]) -> str:

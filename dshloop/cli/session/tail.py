@@ -13,6 +13,9 @@ from dshloop.result import End, Stream
 
 if TYPE_CHECKING:
     from dshloop.sessions.follow import Follower
+    from dshloop.transcripts.findings import Finding
+
+_BEING_WRITTEN = ("TORN_TAIL", "TORN_FRAME")
 
 app = new_app("session", "")
 
@@ -43,15 +46,19 @@ def tail(
 def _records(
     follower: Follower, last: int, *, follows: bool, until_end: bool
 ) -> Iterator[Mapping[str, Any] | End]:
+    from dshloop.cli.session.common import finding_warnings
     from dshloop.files import shown
     from dshloop.sessions.export.pieces import last_turns
 
     events = [each for each in follower.read() if isinstance(each, dict)]
+    if not events:
+        follower.require_log()
     yield {"type": "session", "path": shown(follower.path), **_owner(follower)}
     yield from ({"type": "event", "event": event} for event in last_turns(events, last))
     if not (follows or until_end):
-        yield End("read")
+        yield End("read", warnings=finding_warnings(_damage(follower)))
         return
+    yield from ({"type": "notice", "message": each.message} for each in _damage(follower))
     yield from _followed(follower, until_end=until_end)
 
 
@@ -68,6 +75,12 @@ def _followed(follower: Follower, *, until_end: bool) -> Iterator[Mapping[str, A
             yield {"type": "notice", "message": each.message}
         else:
             yield {"type": "event", "event": each}
+
+
+def _damage(follower: Follower) -> list[Finding]:
+    """Give what is damaged; the end of a log that is being written may just not be whole yet."""
+    owned = follower.owner is not None
+    return [each for each in follower.findings if not (owned and each.code in _BEING_WRITTEN)]
 
 
 def _owner(follower: Follower) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dshloop.sessions.log import SessionLog
+from dshloop.sessions.naming import LOCK_NAME
 from tests.running import dshloop
 from tests.sessions.logs import conversation
 from tests.transcripts.logs import turn, write
@@ -35,6 +36,27 @@ def test_the_last_turns_are_shown(tmp_path: Path) -> None:
     assert [record["type"] for record in records[:2]] == ["session", "event"]
     assert (records[-1]["type"], records[-1]["outcome"]) == ("end", "read")
     assert dshloop("session", "tail", "nope").code == 3
+
+
+def test_damage_is_told_and_hides_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "session.jsonl", conversation(3))
+    lines = path.read_bytes().split(b"\n")
+    lines[2] = b"{"
+    path.write_bytes(b"\n".join(lines))
+    ran = dshloop("session", "tail", str(path))
+    assert (ran.code, "== turn 3 ==" in ran.out) == (0, True)
+    assert "warning: line 3 is no event" in ran.err
+    path.with_name(LOCK_NAME).touch()  # so it is known that nobody goes on with it
+    followed = dshloop("session", "tail", str(path), "--until-end", "--json").lines
+    assert any("line 3 is no event" in each.get("message", "") for each in followed)
+
+
+def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n and more")
+    for verb in (("tail",), ("tail", "-f"), ("stats",)):
+        ran = dshloop("session", *verb, str(path), "--json")
+        assert (ran.code, ran.error["code"]) == (4, "SESSION_UNREADABLE")
 
 
 def test_the_owner_is_shown(tmp_path: Path) -> None:
