@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from dshloop.errors import OutputExistsError
+from dshloop.errors import OutputExistsError, WriteFailedError
 from dshloop.files import shown, writing
 from dshloop.sessions.events import lenient_line
 from dshloop.sessions.session import Session
@@ -39,7 +40,19 @@ class Transcribing:
                 self._file = _opened(self._path, os.O_TRUNC if self._ours else os.O_EXCL)
             except FileExistsError:
                 raise _exists(self._path) from None
-        self._ours = True
+        fresh, self._ours = not self._ours, True
+        try:
+            self._begin(session)
+        except WriteFailedError:
+            file, self._file = self._file, None
+            with contextlib.suppress(OSError):
+                if file is not None:
+                    file.close()  # what it could not write before, it can't now
+            if fresh:  # the next try finds the name free
+                self._path.unlink(missing_ok=True)
+            raise
+
+    def _begin(self, session: Session) -> None:
         if self._as_log:
             self._write(_line(session.header.raw))
         else:

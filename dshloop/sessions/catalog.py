@@ -170,8 +170,9 @@ def find_id(places: Places, session_id: str) -> Entry | None:
 
 
 def begins(session_id: str, start: str) -> bool:
-    """Whether an id, or what follows dsh's prefix of one, begins so."""
-    return session_id.startswith(start) or session_id.removeprefix("session-").startswith(start)
+    """Whether an id, or what follows dsh's prefix of one, begins so; none does with nothing."""
+    known = (session_id, session_id.removeprefix("session-"))
+    return bool(start) and any(each.startswith(start) for each in known)
 
 
 def _entries(root: Path, home: Home) -> Iterator[Entry]:

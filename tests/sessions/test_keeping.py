@@ -83,6 +83,13 @@ def test_of_several_deletions_the_last_comes_back(places: Places) -> None:
         restore(places, find_deleted(places, "s"))
 
 
+def test_nothing_names_no_deleted_session(places: Places) -> None:
+    put(places.sessions, "s")
+    remove(places, "s")
+    with pytest.raises(TrashNotFoundError):
+        find_deleted(places, "")
+
+
 def test_deletions_of_one_moment_stay_apart(places: Places) -> None:
     for _ in range(3):
         put(places.sessions, "s")
