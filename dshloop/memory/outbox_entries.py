@@ -10,6 +10,10 @@ from dshloop.times import iso_time
 PENDING, GIVEN_UP = "pending", "given-up"
 
 
+class HopelessEntryError(Exception):
+    """What an entry tells of is not there any more; trying it again is no use."""
+
+
 class Policy(NamedTuple):
     """How long and how much is kept. Times are in seconds.
 

@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dshloop.errors import (
+    AgentmemoryRefusedError,
     AgentmemoryRestartingError,
+    AgentmemoryTooLargeError,
+    PeerAnswerError,
+    PeerDeniedError,
     PeerDownError,
     PeerTimeoutError,
     StoreSilentError,
     StoreUnreachableError,
 )
 from dshloop.memory.outbox import SUFFIX, Entry, Outbox
+from dshloop.memory.outbox_entries import HopelessEntryError
 
 
 def outboxes(folder: Path, *, clock: Callable[[], float] = time.time) -> list[Outbox]:
@@ -29,11 +34,28 @@ Deliver = Callable[[Entry], None]
 _AWAY = (
     PeerDownError,
     PeerTimeoutError,
+    PeerDeniedError,
+    PeerAnswerError,
     AgentmemoryRestartingError,
     StoreSilentError,
     StoreUnreachableError,
 )
-"""What tells that a peer is not there, and not what was wrong with an entry."""
+_LATER = (408, 429)
+"""Refusals that say: not now."""
+
+
+def is_away(error: Exception) -> bool:
+    """Whether it tells that a peer is not there for us, and not what was wrong with an entry."""
+    return isinstance(error, _AWAY)
+
+
+def is_final(error: Exception) -> bool:
+    """Whether trying again is no use: it was refused, by ``success: false`` too, or too large."""
+    if isinstance(error, HopelessEntryError):
+        return True
+    if not isinstance(error, AgentmemoryRefusedError | AgentmemoryTooLargeError):
+        return False
+    return error.details.get("status") not in _LATER
 
 
 class Flushed(NamedTuple):
@@ -47,7 +69,8 @@ class Flushed(NamedTuple):
 def flush(outbox: Outbox, deliver: Deliver, session: str | None = None) -> Flushed:
     """Deliver everything now, each session in its order up to its first failure.
 
-    A peer that can't be reached is not tried again for the sessions behind.
+    What is refused for good is given up, and holds nothing back (`is_final`). A peer that can't be
+    reached is not tried again for the sessions behind.
     """
     delivered = failed = busy = 0
     away: list[Mapping[str, Any]] = []
@@ -62,9 +85,11 @@ def flush(outbox: Outbox, deliver: Deliver, session: str | None = None) -> Flush
                 try:
                     deliver(found[0])
                 except Exception as error:
-                    outbox.failed(found[0], str(error) or type(error).__name__)
+                    said = str(error) or type(error).__name__
                     failed += 1
-                    if isinstance(error, _AWAY):
+                    if outbox.failed(found[0], said, final=is_final(error)):
+                        continue
+                    if is_away(error):
                         away.append(found[0].target)
                     break
                 outbox.done(found[0])

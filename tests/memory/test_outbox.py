@@ -12,8 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from dshloop.errors import OutboxUnusableError, PeerFailedError, PeerTimeoutError
+from dshloop.errors import (
+    AgentmemoryRefusedError,
+    AgentmemoryTooLargeError,
+    OutboxUnusableError,
+    PeerDeniedError,
+    PeerFailedError,
+    PeerTimeoutError,
+)
 from dshloop.memory.outbox import GIVEN_UP, Entry, Item, Outbox, Policy
+from dshloop.memory.outbox_entries import HopelessEntryError
 from dshloop.memory.outbox_flush import flush, outboxes
 
 
@@ -244,3 +252,41 @@ def test_a_damaged_entry_is_told_as_damage_of_the_outbox(tmp_path: Path) -> None
             look()
     assert outbox.drop() == 1
     outbox.close()
+
+
+def test_what_is_refused_for_good_is_given_up_by_a_flush_and_holds_nothing_back(
+    tmp_path: Path,
+) -> None:
+    outbox = Outbox(tmp_path, "a")
+    put(outbox, "s", "refused", "too large", "gone", "fine")
+    put(outbox, "busy", "busy", "behind it")
+    faults = {
+        "refused": AgentmemoryRefusedError("no", status=400),
+        "too large": AgentmemoryTooLargeError("no"),
+        "gone": HopelessEntryError("no"),
+        "busy": AgentmemoryRefusedError("later", status=429),
+    }
+
+    def deliver(entry: Entry) -> None:
+        if entry.body in faults:
+            raise faults[entry.body]
+
+    assert flush(outbox, deliver) == (1, 4, 0)
+    assert [(entry.body, entry.state) for entry in outbox.list()] == [
+        ("refused", GIVEN_UP),
+        ("too large", GIVEN_UP),
+        ("gone", GIVEN_UP),
+        ("busy", "pending"),
+        ("behind it", "pending"),
+    ]
+
+
+def test_a_peer_that_refuses_us_is_asked_once_and_not_for_each_session(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path, "a")
+    for number in range(3):
+        put(outbox, f"s{number}", number)
+
+    def refuse(_: Entry) -> None:
+        raise PeerDeniedError("who are you?")
+
+    assert flush(outbox, refuse) == (0, 1, 0)

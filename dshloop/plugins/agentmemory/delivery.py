@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dshloop.errors import (
-    AgentmemoryRefusedError,
-    AgentmemoryTooLargeError,
     DshloopError,
     OutboxUnusableError,
     PeerDeniedError,
@@ -22,14 +20,12 @@ from dshloop.errors import (
 from dshloop.memory.agentmemory_client import answers
 from dshloop.memory.agentmemory_client.calls import Call as Request
 from dshloop.memory.outbox import Entry, Outbox
+from dshloop.memory.outbox_flush import is_away, is_final
 from dshloop.plugins.agentmemory import calls
 from dshloop.plugins.agentmemory.homes import Home
 
 Say = Callable[[str], object]
 Answered = Callable[[Entry, Mapping[str, Any]], object]
-
-_LATER = (408, 429)
-"""Refusals that say: not now."""
 
 _HOUR = 3600.0
 _SESSION_ROW = 30.0
@@ -39,6 +35,8 @@ _TOGETHER = 16
 """Requests that are under way at once: more make neither the daemon nor the client faster."""
 
 _FEWEST = 0.05
+_AGAIN = 5.0
+"""Seconds until an outbox that could not be read is tried again."""
 
 
 class Delivery:
@@ -57,7 +55,10 @@ class Delivery:
         self._locks: dict[str, asyncio.Lock] = {}
         self._room = asyncio.Semaphore(_TOGETHER)
         self._wake = asyncio.Event()
-        self.delivered = 0
+        self._draining: dict[str, asyncio.Task[bool]] = {}
+        self._unheard: set[str] = set()  # sessions that wait because the home was away
+        self._welcome: set[str] = set()  # those that need wait no longer: it is there again
+        self._heard_at = 0.0
 
     async def drain(self, session: str, *, at_once: bool, until: str | None = None) -> bool:
         """Deliver what is due of a session, with ``at_once`` also what was to wait.
@@ -70,6 +71,7 @@ class Delivery:
                 return await self._drain_claimed(session, at_once, until)
             except OutboxUnusableError as error:
                 self._say(error.message)
+                self._wake.set()
                 return False
 
     async def _drain_claimed(self, session: str, at_once: bool, until: str | None) -> bool:
@@ -97,12 +99,22 @@ class Delivery:
                 value = await self._home.ask(request_of(entry))
         except Exception as error:
             return self._failed(entry, error)
+        self._heard()
         self._outbox.done(entry)
-        self.delivered += 1
         self._answered(entry, value)
         return True
 
+    def _heard(self) -> None:
+        """Take note that the home is there: who waited for that alone waits no longer."""
+        self._heard_at = self._clock()
+        if self._unheard:
+            self._welcome |= self._unheard
+            self._unheard.clear()
+            self._wake.set()
+
     def _failed(self, entry: Entry, error: Exception) -> bool:
+        if is_away(error) and self._clock() - self._heard_at > self._outbox.policy.pause:
+            self._unheard.add(entry.session)
         final = is_final(error) or self._is_hopeless(entry, error)
         given_up = self._outbox.failed(entry, said_of(error), final=final)
         self._say(_told(entry, error, given_up=given_up))
@@ -123,30 +135,49 @@ class Delivery:
     async def keep_trying(self, holds: Callable[[Entry], bool]) -> None:
         """Deliver what failed, and what earlier processes left, until this is cancelled.
 
-        ``holds`` are entries that somebody collects, and delivers when there are enough.
+        The home was there a moment ago: what they left is not kept waiting for its time. ``holds``
+        are entries that somebody collects, and delivers when there are enough.
         """
+        everything = True
         while True:
             try:
-                pause = await self._round(holds)
+                pause = await self._round(holds, everything)
+                everything = False
             except OutboxUnusableError as error:
                 self._say(error.message)
-                pause = None
+                pause = _AGAIN
             self._wake.clear()  # of what failed in the round itself
             try:
                 await asyncio.wait_for(self._wake.wait(), pause)
             except TimeoutError:
                 pass
 
-    async def _round(self, holds: Callable[[Entry], bool]) -> float | None:
-        """Deliver what is due; give the seconds until more is, None for nothing that waits."""
-        now = self._clock()
-        due = [one for one in self._heads(holds) if one.next_at <= now]
-        await asyncio.gather(*(self.drain(one.session, at_once=False) for one in due))
+    async def _round(self, holds: Callable[[Entry], bool], everything: bool) -> float | None:
+        """Deliver what is due; give the seconds until more is, None for nothing that waits.
+
+        A session that takes long goes on beside the next rounds.
+        """
+        welcome, self._welcome = self._welcome, set()
+        for head in self._heads(holds):
+            at_once = everything or head.session in welcome
+            if at_once or head.next_at <= self._clock():
+                self._begin(head.session, at_once)
+        least = self._outbox.policy.pause if self._draining else _FEWEST
+        if self._draining:
+            await asyncio.wait(self._draining.values(), timeout=least)
         left = self._heads(holds)
         if not left:
             return None
-        pause = min(one.next_at for one in left) - self._clock()
-        return max(pause, self._outbox.policy.pause if due else _FEWEST)
+        if self._welcome:
+            return _FEWEST
+        return max(min(one.next_at for one in left) - self._clock(), least)
+
+    def _begin(self, session: str, at_once: bool) -> None:
+        if session in self._draining:
+            return
+        task = asyncio.create_task(self.drain(session, at_once=at_once))
+        self._draining[session] = task
+        task.add_done_callback(lambda _: self._draining.pop(session))
 
     def _heads(self, holds: Callable[[Entry], bool]) -> list[Entry]:
         return [one for one in self._outbox.due(all=True) if not holds(one)]
@@ -155,13 +186,6 @@ class Delivery:
 def request_of(entry: Entry) -> Request[answers.Row]:
     """Give the request that an entry stands for."""
     return Request("POST", f"/{entry.kind}", answers.whole, entry.body)
-
-
-def is_final(error: Exception) -> bool:
-    """Whether the daemon will never take it: a refusal, ``success: false``, too large."""
-    if not isinstance(error, AgentmemoryRefusedError | AgentmemoryTooLargeError):
-        return False
-    return error.details.get("status") not in _LATER
 
 
 def said_of(error: Exception) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dshloop.lossless_json import snapshot
+from dshloop.memory.outbox_entries import HopelessEntryError
 from dshloop.plugins.patchouli.recall import PLUGIN
 
 Operation = Literal["update", "retrieve"]
@@ -107,7 +108,7 @@ def is_turn(event: Event, kind: str, turn: Any) -> bool:
     return event["type"] == kind and isinstance(data, Mapping) and data.get("turn") == turn
 
 
-class BrokenTurnError(Exception):
+class BrokenTurnError(HopelessEntryError):
     """A log doesn't hold the turn whose end it was to hold; trying again is no use."""
 
 
