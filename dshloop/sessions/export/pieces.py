@@ -137,7 +137,9 @@ def _ending(data: Mapping[str, Any]) -> str:
         return ""
     error = reason.get("error")
     more = f": {error.get('message')} ({error.get('code')})" if isinstance(error, Mapping) else ""
-    return f"ended: {kind}{more}"
+    cause = reason.get("reason")
+    said = cause.get("reason") if isinstance(cause, Mapping) else None
+    return f"ended: {kind}{more or (f': {said}' if said else '')}"
 
 
 # --- what a message says -----------------------------------------------------------------------

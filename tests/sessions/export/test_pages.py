@@ -156,3 +156,9 @@ def test_any_text_makes_markdown(text: str) -> None:
     assert markdown(About(text, text, ((text, text),)), said(text)).count("\n## Turn") == 1 + (
         0 if "\n## Turn" not in text else text.count("\n## Turn")
     )
+
+
+def test_an_end_tells_what_aborted_the_turn() -> None:
+    reason = {"kind": "aborted", "reason": {"kind": "hook", "reason": "no answer within 1 s"}}
+    (end,) = pieces([event("turn/end", 0, {"turn": 1, "reason": reason})])
+    assert end.text == "ended: aborted: no answer within 1 s"
