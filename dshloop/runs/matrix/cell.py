@@ -83,6 +83,7 @@ class CellRun:
         except DshloopError as fault:
             return self._given_up(UNAVAILABLE, fault, begun)
         except Exception as fault:
+            self.spent = True  # who knows what is wrong here; the next cell gets another process
             return self._given_up(UNAVAILABLE, InternalError.wrap(fault), begun)
         if not opened:
             self.tally.failure = self._late()

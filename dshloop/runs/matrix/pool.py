@@ -59,6 +59,10 @@ class Setup:
     logs: Path
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class Worker:
     """One process."""
 
@@ -74,7 +78,7 @@ class Worker:
         self._send(setup.surroundings)
 
     def _start(self, setup: Setup) -> None:
-        with self.log.open("ab") as log:
+        with open(self.log, "ab", opener=_private) as log:
             self._log_begins = log.tell()
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(_HERE / "worker.py")],

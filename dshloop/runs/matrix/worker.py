@@ -16,7 +16,9 @@ import signal
 import sys
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from dshloop.runs.matrix.cell import CellRun
@@ -62,6 +64,31 @@ def _keep_from_children(*pipes: IO[bytes]) -> None:
         os.register_at_fork(after_in_child=let_go)
 
 
+class _State(NamedTuple):
+    """What a cell may leave otherwise than it found it, to the harm of those that come after it."""
+
+    path: list[str]
+    variables: dict[str, str]
+    cwd: str | None
+
+    @classmethod
+    def now(cls) -> _State:
+        try:
+            cwd = str(Path.cwd())
+        except OSError:
+            cwd = None  # it is gone
+        return cls([*sys.path], {**os.environ}, cwd)
+
+    def restore(self) -> None:
+        sys.path[:] = self.path
+        if self.variables != os.environ:
+            os.environ.clear()
+            os.environ.update(self.variables)
+        if self.cwd is not None:
+            with suppress(OSError):
+                os.chdir(self.cwd)
+
+
 class Worker:
     """Takes cells in, and gives a record for each."""
 
@@ -75,8 +102,10 @@ class Worker:
     def serve(self) -> int:
         """Run cells until there are no more, or one can't be ended."""
         around: Surroundings = pickle.load(self._source)
+        as_begun = _State.now()
         threading.Thread(target=self._read, daemon=True).start()
         while (cell := self._cells.get()) is not None and not self._over.is_set():
+            as_begun.restore()
             self._run(cell, around)
         return 0
 

@@ -82,6 +82,22 @@ class Forking(HostedDriver):
             os._exit(7)
         time.sleep(60)
 
+class Polluting(HostedDriver):
+    async def create_agent(self, owner, options):
+        os.chdir("/")
+        os.environ.clear()
+        sys.path.clear()
+        from dshloop.drivers.fake import FakeDriver
+        return await HostedDriver(FakeDriver()).create_agent(owner, options)
+
+class Asked(HostedDriver):
+    async def create_agent(self, owner, options):
+        import this
+        assert os.environ["MARK"]
+        assert os.getcwd() != "/"
+        from dshloop.drivers.fake import FakeDriver
+        return await HostedDriver(FakeDriver()).create_agent(owner, options)
+
 class Faulty(HostedDriver):
     async def create_agent(self, owner, options):
         import dshloop.runs.matrix.cell
@@ -100,8 +116,8 @@ engine = Engine()
 dying, once, stubborn, blocking, printing = (
     kind(engine) for kind in (Dying, DyingOnce, Stubborn, Blocking, Printing)
 )
-turn, thread, faulty, forking = (
-    kind(engine) for kind in (StubbornTurn, Thread, Faulty, Forking)
+turn, thread, faulty, forking, polluting, asked = (
+    kind(engine) for kind in (StubbornTurn, Thread, Faulty, Forking, Polluting, Asked)
 )
 """
 
@@ -318,6 +334,12 @@ def test_a_cell_whose_workers_die_has_crashed_and_the_others_go_on(folder: Path)
     assert failure["code"] == "WORKER_DIED"
     assert failure["message"].count("these are my last words") == 1
     assert "exit code 7" in failure["message"]
+
+
+def test_a_cell_that_leaves_its_process_otherwise_harms_none_behind_it(folder: Path) -> None:
+    text = 'drivers: {fake: , polluting: "odd_drivers:polluting", asked: "odd_drivers:asked"}\n'
+    ran = matrix(write(folder, text + "prompts: [a]\n"), "--json", "--jobs", "1", cwd=folder)
+    assert outcomes(ran) == ["completed", "completed", "completed"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
