@@ -14,6 +14,11 @@ class Choice(NamedTuple):
     name: str
     provider: str | None = None
 
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model can be chosen for it: it doesn't answer by itself."""
+        return self.name != FAKE and self.provider is None
+
 
 FAKE, DEFAULT = "fake-driver", "default"
 PING_PROVIDER = "loop-ping"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from dshloop.drivers import FAKE, choose
+from dshloop.drivers import choose
 from dshloop.errors import AgentNotFoundError, UsageError
 from dshloop.loops.config import AgentEntry, read_dock_config
 from dshloop.loops.names import listed
@@ -66,8 +66,7 @@ def _entry(rows: ProfileRows, name: str) -> AgentEntry:
 def _model(options: RunOptions, entry: AgentEntry) -> ModelAsked:
     """Take the entry's model for what wasn't typed, unless a driver without one was typed."""
     typed = options.model
-    choice = None if options.driver is None else choose(options.driver)
-    if choice is not None and (choice.name == FAKE or choice.provider is not None):
+    if options.driver is not None and not choose(options.driver).asks_model:
         return typed
     if typed.provider is not None or typed.model is not None:
         entry = entry._replace(provider=None, model=None)

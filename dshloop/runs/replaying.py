@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from dshloop.drivers import DEFAULT, FAKE, choose
+from dshloop.drivers import DEFAULT, choose
 from dshloop.drivers.engines import CARRIES
 from dshloop.errors import CompactionFailedError, ReplayRefusedError
 from dshloop.files import shown
@@ -131,8 +131,8 @@ class Replay:
         )
         if self.recorded:
             config = source.recording.config
-            fake = driver is not None and choose(driver).name == FAKE
-            model = ModelAsked(seed=config.get("seed")) if fake else _model(config)
+            alone = driver is not None and not choose(driver).asks_model
+            model = ModelAsked(seed=config.get("seed")) if alone else _model(config)
             changed = replace(changed, model=model)
         return changed
 
@@ -198,20 +198,14 @@ class Replay:
             pass
 
     def _switch_model(self, conversation: Conversation, turn: RecordedTurn) -> None:
-        """Ask another model from here on where the session did."""
+        """Ask with other options from here on where the session did, and the loop pins none."""
         before, config = self._config, turn.config
         self._config = config or before
-        if config is None or before is None or config == before:
+        if config is None or before is None:
             return
-        asked = _model(config)
-        conversation.agent.options = replace(
-            conversation.agent.options,
-            provider=asked.provider,
-            model=asked.model,
-            max_tokens=asked.max_tokens,
-            reasoning_effort=asked.effort,
-            seed=asked.seed,
-        )
+        old, new, now = _asked(before), _asked(config), conversation.agent.options
+        changed = {name: new[name] for name in new if getattr(now, name) == old[name]}
+        conversation.agent.options = replace(now, **changed)
 
     async def _compact(self, conversation: Conversation, turn: RecordedTurn) -> None:
         """Have the history summarised where a person had; where that fails, the logs differ."""
@@ -285,3 +279,9 @@ def _model(config: Mapping[str, Any]) -> ModelAsked:
         effort=config.get("reasoningEffort"),
         seed=config.get("seed"),
     )
+
+
+def _asked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a request's config as options of an agent."""
+    asked = _model(config)._asdict()
+    return {"reasoning_effort" if name == "effort" else name: asked[name] for name in asked}

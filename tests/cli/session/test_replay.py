@@ -42,6 +42,18 @@ def test_what_requests_are_made_with_changes_where_it_did() -> None:
     assert (ran.code, ran.json["differences"]) == (0, [])
 
 
+@pytest.mark.parametrize("driver", ["fake", "ping"])
+def test_drivers_without_a_model_play_what_was_recorded(driver: str) -> None:
+    dshloop(*FAKE, "--session-id", "s", "one")
+    ran = dshloop("session", "replay", "s", "--recorded", "--driver", driver, "--json")
+    assert ran.code == 0, ran.err
+    assert {each["type"] for each in ran.json["differences"]} <= {
+        "request/header", "assistant/message",
+    }  # fmt: skip
+    changed = [change["path"] for each in ran.json["differences"] for change in each["changes"]]
+    assert "message.content[0].text" not in changed
+
+
 def test_another_driver_says_something_else() -> None:
     dshloop(*FAKE, "--session-id", "s", "one")
     ran = dshloop("session", "replay", "s", "--driver", "ping")
