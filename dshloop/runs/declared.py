@@ -17,12 +17,11 @@ from dshloop.runs.profile import ProfileRows
 from dshloop.sessions.catalog import find_id
 
 
-def as_agent(options: RunOptions, name: str, places: Places, *, moved: bool = False) -> RunOptions:
+def as_agent(options: RunOptions, name: str, places: Places) -> RunOptions:
     """Fill in what an agent's entry says and wasn't typed: session, loop, driver, model, folder.
 
-    A session of its ``sessionId`` that is there already is gone on with. ``moved`` says that the
-    folder was typed. Raises AGENT_NOT_FOUND, USAGE for a folder that isn't there, and
-    INVALID_CONFIG.
+    A session of its ``sessionId`` that is there already is gone on with. Raises AGENT_NOT_FOUND,
+    USAGE for a folder that isn't there, and INVALID_CONFIG.
     """
     entry = _entry(options.rows, name)
     options = replace(
@@ -30,7 +29,7 @@ def as_agent(options: RunOptions, name: str, places: Places, *, moved: bool = Fa
         loop=options.loop or entry.loop,
         driver=options.driver or entry.driver,
         model=_model(options, entry),
-        cwd=options.cwd if moved else _folder(entry, options.cwd),
+        cwd=options.cwd if options.moved else _folder(entry, options.cwd),
     )
     resumed = entry.resume_session_id
     if entry.session_id is not None and find_id(places, entry.session_id) is not None:

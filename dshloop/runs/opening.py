@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,12 @@ from dshloop.drivers import (
     require_known,
 )
 from dshloop.drivers.fake import PingDriver, force_route
-from dshloop.errors import MissingDriverError, SessionUnreadableError, UnknownLoopError
+from dshloop.errors import (
+    MissingDriverError,
+    SessionUnreadableError,
+    UnknownLoopError,
+    UsageError,
+)
 from dshloop.host.engine import AgentHandle
 from dshloop.loops import binding
 from dshloop.loops.binding import Binding
@@ -61,6 +67,7 @@ class Opening(NamedTuple):
         assert self.options.resume is not None
         dock = self.process.dock
         log = self._log(self.options.resume)
+        self._require_folder(log)
         typed = None if self.options.driver is None else choose(self.options.driver)
         if self.options.rebind:
             self._record_newer(log, typed)
@@ -77,7 +84,9 @@ class Opening(NamedTuple):
         One that can't be read gives way to a new one, if forced.
         """
         if self.options.fork:
-            copy, left_out = self.sessions.fork(name, self.options.session_id)
+            copy, left_out = self.sessions.fork(
+                name, self.options.session_id, moved=self.options.moved
+            )
             if left_out:
                 self.process.host.warn(
                     f'session "{copy.header.parent_session}" has a turn that is not over: its '
@@ -92,6 +101,18 @@ class Opening(NamedTuple):
             )
             return log
         return self._own_log(name)
+
+    def _require_folder(self, log: Session) -> None:
+        """Refuse another folder than the session works in. Raises USAGE."""
+        works_in = log.header.cwd
+        if not self.options.moved or works_in is None:
+            return
+        if os.path.realpath(works_in) != os.path.realpath(self.options.cwd):
+            raise UsageError(
+                f'session "{log.header.id}" works in {works_in}, and stays there',
+                hint="Leave --cwd away, or go on in a copy that works there: add --fork.",
+                option="--cwd",
+            )
 
     def _own_log(self, name: str) -> SessionLog | MemoryLog:
         try:

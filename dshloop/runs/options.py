@@ -41,6 +41,7 @@ class Watcher(Protocol):
 class RunOptions:
     """Which session to open, and on what.
 
+    ``moved`` says that ``cwd`` was asked for: a session that works elsewhere is refused then.
     ``resume`` is ``last``, an id or the beginning of one; without it a new session begins, named
     ``session_id`` if given. ``driver`` is a name as typed; ``loop`` and ``preset`` are ids.
     With ``force_rebind`` a log that can't be read is gone on with in a new session, bound anew;
@@ -59,6 +60,7 @@ class RunOptions:
 
     cwd: Path
     command: str
+    moved: bool = False
     driver: str | None = None
     loop: str | None = None
     preset: str | None = None

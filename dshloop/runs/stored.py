@@ -144,9 +144,12 @@ class StoredSessions:
         self._opened[log.header.id] = log
         return log
 
-    def fork(self, name: str, session_id: str | None) -> tuple[SessionLog, int]:
+    def fork(
+        self, name: str, session_id: str | None, *, moved: bool = False
+    ) -> tuple[SessionLog, int]:
         """Begin a copy of a session, of ours or of dsh, whoever has it open; `resume` gives it.
 
+        It works where that one did, ``moved`` in the folder of this command.
         Says how many events of a turn that hasn't ended are left out. Raises what finding it
         raises, FORK_POINT_NOT_FOUND, SESSION_UNREADABLE, SESSION_EXISTS, SESSION_ID_INVALID.
         """
@@ -159,7 +162,7 @@ class StoredSessions:
             self.places.sessions,
             new,
             seed.events,
-            cwd=seed.header.cwd or str(self.cwd),
+            cwd=str(self.cwd) if moved else seed.header.cwd or str(self.cwd),
             clock=self.clock,
             command=self.command,
             agent_preset=seed.header.agent_preset,

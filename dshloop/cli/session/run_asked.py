@@ -25,6 +25,7 @@ def run_options(invoked: Invocation, typed: Typed) -> RunOptions:
     options = RunOptions(
         cwd=_folder(invoked, typed.cwd),
         command=invoked.command,
+        moved=typed.cwd is not None,
         driver=typed.driver,
         loop=typed.loop,
         preset=typed.preset,
@@ -100,7 +101,7 @@ def _as_agent(invoked: Invocation, options: RunOptions, typed: Typed) -> RunOpti
         return options
     from dshloop.runs.declared import as_agent
 
-    return as_agent(options, typed.agent, invoked.places, moved=typed.cwd is not None)
+    return as_agent(options, typed.agent, invoked.places)
 
 
 def _scripted(invoked: Invocation, options: RunOptions, typed: Typed) -> RunOptions:

@@ -217,6 +217,21 @@ def test_a_system_prompt_is_a_text_of_bearable_size(tmp_path: Path, content: byt
     assert (ran.code, ran.error["details"]["option"]) == (2, "--system")
 
 
+def test_a_session_stays_in_its_folder_and_a_copy_may_leave_it(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    dshloop(*FAKE, "--session-id", "s", "one", cwd=here)
+    words = ("session", "run", "--resume", "s", "--cwd", str(there), "--json")
+    for more in ((), ("--read-only",)):
+        moved = dshloop(*words, *more, "two", cwd=here)
+        assert (moved.code, moved.error["details"]["option"]) == (2, "--cwd")
+    assert said("s") == ["one"]
+    copy = dshloop(*words, "--fork", "two", cwd=here)
+    assert (copy.code, copy.lines[0]["cwd"]) == (0, str(there))
+    assert dshloop("session", "run", "--resume", "s", "--cwd", "here", "x", cwd=tmp_path).code == 0
+
+
 # --- attachments ---------------------------------------------------------------------------------
 
 
