@@ -74,6 +74,7 @@ class AsyncClient:
         self.peer = peer
         self._chosen = settings(peer, variables)
         self._pool = self._opened()
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def request(
         self,
@@ -122,7 +123,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Let go of the connections."""
-        await self._pool.client.aclose()
+        await asyncio.gather(self._pool.client.aclose(), *self._closing)
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -160,7 +161,13 @@ class AsyncClient:
         finally:
             pool.lent -= 1
             if pool is not self._pool and not pool.lent:
-                await pool.client.aclose()
+                self._close(pool)
+
+    def _close(self, pool: _Pool) -> None:
+        """Close a pool beside all else: a deadline that ends who used it last must not end this."""
+        task = asyncio.create_task(pool.client.aclose())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def _begun(
         self,
