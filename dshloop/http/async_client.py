@@ -15,12 +15,12 @@ from dshloop.http.peer import Peer, Retry
 from dshloop.http.wire import (
     Answer,
     Attempts,
+    Body,
     LineBuffer,
     fault,
     json_parts,
     refusal,
     settings,
-    too_long,
     unusable,
 )
 
@@ -90,11 +90,9 @@ class AsyncClient:
         async with self.stream(
             method, path, json=json, params=params, accept=accept, retry=retry
         ) as streamed:
-            body = bytearray()
+            body = Body(self.peer)
             async for chunk in streamed.chunks():
-                body += chunk
-                if len(body) > self.peer.most_bytes:
-                    raise too_long(self.peer)
+                body.add(chunk)
             return Answer(self.peer, streamed.status, streamed.headers, bytes(body))
 
     @asynccontextmanager

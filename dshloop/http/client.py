@@ -15,12 +15,12 @@ from dshloop.http.peer import Peer, Retry
 from dshloop.http.wire import (
     Answer,
     Attempts,
+    Body,
     LineBuffer,
     fault,
     json_parts,
     refusal,
     settings,
-    too_long,
     unusable,
 )
 
@@ -78,11 +78,9 @@ class Client:
         with self.stream(
             method, path, json=json, params=params, accept=accept, retry=retry
         ) as streamed:
-            body = bytearray()
+            body = Body(self.peer)
             for chunk in streamed.chunks():
-                body += chunk
-                if len(body) > self.peer.most_bytes:
-                    raise too_long(self.peer)
+                body.add(chunk)
             return Answer(self.peer, streamed.status, streamed.headers, bytes(body))
 
     @contextmanager

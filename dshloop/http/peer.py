@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,11 +15,15 @@ TRIED_AGAIN = frozenset({408, 429, 500, 502, 503, 504, 529})
 
 
 class Timeouts(NamedTuple):
-    """Seconds to wait for a connection, for the next piece of an answer, and to send a piece."""
+    """Seconds to wait for a connection, for the next piece of an answer, and to send a piece.
+
+    ``whole`` is how long the pieces of an answer that is read as a whole may come for.
+    """
 
     connect: float = 5.0
     read: float = 60.0
     write: float = 30.0
+    whole: float = math.inf
 
 
 class Retry(NamedTuple):

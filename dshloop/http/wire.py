@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +48,26 @@ class Answer(NamedTuple):
                 url=self.peer.shown,
                 status=self.status,
             ) from None
+
+
+class Body:
+    """An answer as it comes, no longer and for no longer than its peer may send."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._until = time.monotonic() + peer.timeouts.whole
+        self._kept = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        """Take a piece. Raises PEER_ANSWER and PEER_TIMEOUT."""
+        self._kept += piece
+        if len(self._kept) > self._peer.most_bytes:
+            raise too_long(self._peer)
+        if time.monotonic() > self._until:
+            raise _too_slow(self._peer, self._peer.timeouts.whole)
+
+    def __bytes__(self) -> bytes:
+        return bytes(self._kept)
 
 
 class LineBuffer:
@@ -128,7 +149,6 @@ class Attempts:
     def after(self, failure: DshloopError, response: httpx.Response | None = None) -> float:
         """Give the seconds until the next try; raise the failure when there is none."""
         import random
-        import time
 
         self._made += 1
         if response is not None and response.status_code not in TRIED_AGAIN:
@@ -155,9 +175,7 @@ def fault(peer: Peer, error: httpx.HTTPError | httpx.StreamError) -> DshloopErro
     if isinstance(error, httpx.TimeoutException):
         connecting = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
         limit = peer.timeouts.connect if connecting else peer.timeouts.read
-        return PeerTimeoutError(
-            f"{peer.name} at {peer.shown} did not answer within {limit:g} s", **about
-        )
+        return _too_slow(peer, limit)
     if isinstance(error, httpx.DecodingError | httpx.RemoteProtocolError):
         return PeerAnswerError(
             f"the answer of {peer.name} at {peer.shown} broke off or is no HTTP", **about
@@ -180,6 +198,14 @@ def too_long(peer: Peer) -> PeerAnswerError:
     """Give the error for an answer beyond ``most_bytes``."""
     return PeerAnswerError(
         f"the answer of {peer.name} is longer than {peer.most_bytes} bytes",
+        peer=peer.name,
+        url=peer.shown,
+    )
+
+
+def _too_slow(peer: Peer, seconds: float) -> PeerTimeoutError:
+    return PeerTimeoutError(
+        f"{peer.name} at {peer.shown} did not answer within {seconds:g} s",
         peer=peer.name,
         url=peer.shown,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +28,8 @@ class Asked:
 
 @dataclass
 class Said:
-    """An answer; ``pieces`` are sent one by one, ``cut`` ends the connection after them."""
+    """An answer; ``pieces`` are sent one by one, with a ``pause`` behind each; ``cut`` ends
+    the connection after them."""
 
     status: int = 200
     body: Any = None
@@ -35,6 +37,7 @@ class Said:
     pieces: list[bytes] | None = None
     cut: bool = False
     wait: threading.Event | None = None
+    pause: float = 0.0
 
 
 Answering = Callable[[Asked], Said]
@@ -95,6 +98,7 @@ class LoopbackServer:
                 for piece in said.pieces or ():
                     self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                     self.wfile.flush()
+                    time.sleep(said.pause)
                 if said.wait is not None:
                     said.wait.wait(10)
                 if said.cut:

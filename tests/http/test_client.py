@@ -333,3 +333,13 @@ def test_requests_cancelled_at_any_moment_leave_room_for_the_next() -> None:
             asyncio.run(body(server.url))
         finally:
             over.set()
+
+
+@both
+def test_an_answer_that_comes_in_drops_ends_some_time(ask: Any) -> None:
+    drops = Said(pieces=[b" "] * 200, pause=0.02)
+    with (
+        serving(lambda _: drops) as server,
+        pytest.raises(PeerTimeoutError, match=r"within 0\.2 s"),
+    ):
+        ask(peer(server.url, timeouts=Timeouts(whole=0.2)))

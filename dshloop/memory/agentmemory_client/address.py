@@ -12,6 +12,9 @@ DEFAULT_URL = "http://localhost:3111"
 URL_VARIABLE = "AGENTMEMORY_URL"
 SECRET_VARIABLE = "AGENTMEMORY_SECRET"
 
+_WHOLE = 4
+"""How many times as long as for its next piece is waited for a whole answer: an export is long."""
+
 
 def peer_of(
     url: str, secret: str = "", *, seconds: float = 30.0, allow_insecure_http: bool = False
@@ -25,7 +28,7 @@ def peer_of(
         "agentmemory",
         url,
         secrets=bearer(secret),
-        timeouts=Timeouts(connect=min(5.0, seconds), read=seconds, write=seconds),
+        timeouts=Timeouts(min(5.0, seconds), seconds, seconds, whole=_WHOLE * seconds),
         allow_insecure_http=allow_insecure_http,
     )
 

@@ -43,7 +43,7 @@ class Agentmemory:
 
     def brisk(self, seconds: float) -> Agentmemory:
         """Give another client of the same daemon, which waits so long and for no restart."""
-        timeouts = Timeouts(seconds, seconds, seconds)
+        timeouts = Timeouts(seconds, seconds, seconds, whole=seconds)
         return Agentmemory(replace(self.peer, timeouts=timeouts), self._variables, patience=0.0)
 
     def close(self) -> None:
