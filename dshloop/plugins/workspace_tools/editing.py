@@ -9,7 +9,7 @@ from typing import Any
 
 from dshloop.files import require_file, shown, why
 from dshloop.host.tools import ToolFailure
-from dshloop.plugins.workspace_tools.workspace import Place, Workspace
+from dshloop.plugins.workspace_tools.workspace import Place, Workspace, refuse_gits
 
 LARGEST = 8 * 1024 * 1024
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -77,13 +77,9 @@ def _bytes(text: str) -> bytes:
 
 
 def _require_own(place: Place, path: str) -> None:
-    """Refuse what is git's: a hook or a setting there is a command that runs later."""
-    names = place.path.split("/")
     if not place.name:
         raise ToolFailure(f"{shown(path)} is a folder", "EditError", "NOT_A_FILE")
-    if any(name.casefold() == ".git" for name in names):
-        said = f"{shown(path)} is git's own, which edit leaves alone"
-        raise ToolFailure(said, "ProtectedError", "PROTECTED")
+    refuse_gits(place.path.split("/"), path)
 
 
 def _read(place: Place, path: str) -> tuple[bytes, os.stat_result]:

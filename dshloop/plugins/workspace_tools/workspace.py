@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -87,6 +87,13 @@ class Workspace:
                 os.close(descriptor)
 
 
+def refuse_gits(names: Sequence[str], path: str) -> None:
+    """Raise ToolFailure, PROTECTED, for what is git's: a hook or a setting runs later."""
+    if any(name.casefold() == ".git" for name in names):
+        said = f"{shown(path)} is git's own, which edit leaves alone"
+        raise ToolFailure(said, "ProtectedError", "PROTECTED")
+
+
 class _Walk:
     """A way down from the root: the folders that are open, and the names still to go."""
 
@@ -138,7 +145,7 @@ class _Walk:
         except FileNotFoundError:
             if not self._make:
                 raise
-            os.mkdir(name, dir_fd=self._folders[-1])
+            self._make_folder(name)
             return
         except OSError as error:
             if error.errno in _LINKED and self._follow(name):
@@ -146,6 +153,15 @@ class _Walk:
             raise
         self._folders.append(opened)
         self._taken.append(self._names.pop(0))
+
+    def _make_folder(self, name: str) -> None:
+        """Make the first folder that is missing, once nothing of the way is refused any more."""
+        straight = _without_detours(self._names)  # behind it there are no links to follow
+        if len(straight) < len(self._names):
+            self._names = straight
+            return
+        refuse_gits([*self._taken, *self._names], self._text)
+        os.mkdir(name, dir_fd=self._folders[-1])
 
     def _follow(self, name: str) -> bool:
         """Put a link's target in the place of its name; False where it is no link."""
@@ -209,3 +225,14 @@ def _told(path: str) -> Iterator[None]:
     except OSError as error:
         said = f"can't open {shown(path)}: {why(error)}"
         raise ToolFailure(said, "WorkspaceError", "NOT_READABLE") from error
+
+
+def _without_detours(names: Sequence[str]) -> list[str]:
+    """Take each folder that a ``..`` leaves again out of a way."""
+    kept: list[str] = []
+    for name in names:
+        if name == ".." and kept and kept[-1] != "..":
+            kept.pop()
+        else:
+            kept.append(name)
+    return kept

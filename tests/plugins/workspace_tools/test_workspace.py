@@ -138,6 +138,25 @@ def test_gits_own_files_are_never_edited(root: Path) -> None:
     assert not (root / ".git" / "hooks" / "pre-commit").exists()
 
 
+def test_what_is_refused_leaves_no_folders(root: Path) -> None:
+    (root / ".git").mkdir()
+    before = sorted(root.rglob("*"))
+    workspace = Workspace(root)
+    refused = {
+        ".git/hooks/new/x": "PROTECTED",
+        "new/.GIT/hooks/x": "PROTECTED",
+        "new/../.git/hooks/x": "PROTECTED",
+        "new/../../evil": "OUTSIDE_WORKSPACE",
+        "new/deep/../../../evil/x": "OUTSIDE_WORKSPACE",
+    }
+    for path, code in refused.items():
+        assert code_of(partial(edit, workspace, path, "x")) == code
+    assert sorted(root.rglob("*")) == before
+    edit(workspace, "new/../made/deep/../x", "here")
+    assert (root / "made" / "x").read_text() == "here"
+    assert not (root / "new").exists()
+
+
 def test_a_swap_with_a_link_while_files_are_opened_never_leads_out(
     root: Path, outside: Path
 ) -> None:
