@@ -25,7 +25,6 @@ Asking = tuple[str, Sequence[Any]]
 
 _AT_ONCE = 200
 """Rows of an answer that comes piece by piece, and statements of a queue."""
-_GAP = 1_000
 _ADD_WORDS = """
     INSERT INTO memory_index (
       seq, latest, size, created_at, strength, expires_at, kind, project, agent, session,
@@ -52,7 +51,10 @@ _WITH_ALL = """
     ORDER BY seq DESC LIMIT ?
 """
 # OFFSET 0: else the order would be taken from an index, and every entry looked at.
-_BLOCK = "SELECT setval('entry_numbers', nextval('entry_numbers') + %s)"
+_BLOCK = """
+    SELECT min(number), max(number)
+    FROM (SELECT nextval('entry_numbers') AS number FROM generate_series(1, %s)) AS taken
+"""
 _KEY = "SELECT pg_advisory_xact_lock(hashtextextended(%s, {salt}))"
 
 
@@ -130,9 +132,10 @@ class Lent:
                 return int(self.native("SELECT nextval('entry_numbers')").fetchone()[0])
             seq, self._seq = self._seq, None
             return seq
-        # Others may take numbers between the two calls, never so many as the gap.
-        self.alone("numbers in a row")
-        return int(self.native(_BLOCK, (count + _GAP,)).fetchone()[0]) - count
+        while True:
+            first, last = self.native(_BLOCK, (count,)).fetchone()
+            if last - first < count:  # nobody took one between
+                return int(first)
 
     def new_operation(self) -> int:
         if self._operation is None:

@@ -219,8 +219,21 @@ _ACCESS = (
 # looked up in an index.
 _PROJECTS = "ARRAY(SELECT a.project FROM {schema}.access AS a)"
 _SEEN = "ARRAY(SELECT a.project FROM {schema}.access AS a UNION ALL SELECT '')"
-_AGENTS = "ARRAY(SELECT a.agent FROM {schema}.access AS a)"
-_AGENT = f"(agent = '' OR agent = ANY ({_AGENTS}) OR '*' = ANY ({_AGENTS}))"
+# What has no project is seen of the agents that a role has anywhere.
+_WHOLE = """
+    ARRAY(
+      SELECT a.project FROM {schema}.access AS a WHERE a.agent = '*'
+      UNION ALL SELECT '' FROM {schema}.access AS a WHERE a.agent = '*'
+    )
+"""
+_PAIR = "length({0}project) || ':' || {0}project || {0}agent"
+_PAIRS = f"""
+    ARRAY(
+      SELECT {_PAIR.format("a.")} FROM {{schema}}.access AS a
+      UNION ALL SELECT '0:' || a.agent FROM {{schema}}.access AS a
+    )
+"""
+_AGENT = f"(agent = '' OR project = ANY ({_WHOLE}) OR {_PAIR.format('')} = ANY ({_PAIRS}))"
 _MAY_READ = f"project = ANY ({_SEEN}) AND {_AGENT}"
 _MAY_WRITE = f"project = ANY ({_PROJECTS}) AND {_AGENT}"
 
@@ -267,7 +280,8 @@ _ALLOWING = (
         'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO %I', who);
       EXECUTE format(
         'REVOKE INSERT, UPDATE, DELETE ON {schema}.access, {schema}.migrations FROM %I', who);
-      EXECUTE format('GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO %I', who);
+      EXECUTE format('REVOKE UPDATE, DELETE ON {schema}.embedding_models FROM %I', who);
+      EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO %I', who);
       INSERT INTO {schema}.access (role, project, agent) VALUES (who, which, whose)
       ON CONFLICT DO NOTHING;
     END $$

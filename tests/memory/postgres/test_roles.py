@@ -147,3 +147,71 @@ def test_access_can_be_taken_back_and_not_taken(as_role: As, server: Any, schema
         connection.execute(f"INSERT INTO \"{schema}\".access VALUES (current_user, 'bank')")
     server.execute(f'SELECT "{schema}".disallow(%s, %s)', (f"{schema}_shop", "shop"))
     assert seen(shop) == ["everybody deploys by tags"]
+
+
+def test_an_agent_is_allowed_in_the_project_it_was_given_for(
+    as_role: As, server: Any, schema: str, owner: PostgresStore
+) -> None:
+    both = as_role("both")
+    allow(server, schema, "both", "shop", "coder")
+    allow(server, schema, "both", "bank")
+    expected = {
+        "the shop deploys on Fridays",
+        "the bank deploys on Mondays",
+        "the bank deploys",
+        "everybody deploys by tags",
+    }
+    assert set(seen(both)) == expected
+    assert {hit.entry.content for hit in both.recall("deploys", min_score=0)} == expected
+    with pytest.raises(StoreForbiddenError):
+        both.remember(NewMemory("as somebody else", "shop", agent="tester"))
+    assert both.remember(NewMemory("as another one", "bank", agent="tester")).memory.agent
+
+
+def test_an_id_that_is_hidden_is_no_damage(
+    as_role: As, server: Any, schema: str, owner: PostgresStore
+) -> None:
+    shop = as_role("shop")
+    allow(server, schema, "shop", "shop")
+    with pytest.raises(StoreForbiddenError, match="same id"):
+        shop.observe(NewObservation("s-bank", "shop", "stop", "stop", "x", "k"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT setval('entry_numbers', 1)",
+        "SELECT setval('operation_numbers', 1)",
+        "UPDATE embedding_models SET dimensions = 1",
+        "DELETE FROM embedding_models",
+        "TRUNCATE entries",
+        "INSERT INTO access VALUES (current_user, 'bank', '*')",
+        "SELECT allow(current_user, 'bank')",
+        "SELECT disallow('lead', 'shop')",
+        "UPDATE migrations SET number = 2",
+    ],
+)
+def test_a_role_can_spoil_nothing_of_others(
+    as_role: As, server: Any, schema: str, statement: str
+) -> None:
+    shop = as_role("shop")
+    allow(server, schema, "shop", "shop")
+    shop.remember(NewMemory("so much it may do", "shop"))
+    options = f"-csearch_path={schema}"
+    with (
+        psycopg.connect(shop.place.dsn, options=options) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(statement)
+
+
+def test_a_role_imports_what_is_its_own(as_role: As, server: Any, schema: str) -> None:
+    shop = as_role("shop")
+    allow(server, schema, "shop", "shop")
+    first = shop.remember(NewMemory("the shop has shelves", "shop")).memory
+    records = [
+        first._replace(id=f"mem_{number:032x}", content=f"the shop has shelf {number}")
+        for number in range(50)
+    ]
+    assert {put.outcome for put in shop.put(records)} == {"added"}
+    assert {record.content for record in records} < set(seen(shop))
