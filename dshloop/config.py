@@ -203,8 +203,10 @@ def _check(setting: Setting, value: Any, path: Path) -> None:
 
 def _typed(setting: Setting, value: str, path: Path) -> Any:
     if setting.choices and value not in setting.choices:
+        from dshloop.redact import redact_text  # a connection string, perhaps
+
         raise ConfigInvalidError(
-            f"{setting.key} can't be {value!r}",
+            f"{setting.key} can't be {redact_text(value)!r}",
             hint=f"It can be {_either(setting.choices)}.",
             key=setting.key,
         )

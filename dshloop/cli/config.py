@@ -59,6 +59,10 @@ def set_setting(
     from dshloop.config import plan_set
 
     run = invocation(ctx)
+    if key == "memory.postgres.dsn":  # it may have a password in it, which is never stored
+        from dshloop.memory.postgres.opening import parts_of
+
+        parts_of(value)
     journal = run.journal_for(dry_run=dry_run)
     return _write(run, journal, plan_set(run.places, key, value), key, dry_run=dry_run)
 

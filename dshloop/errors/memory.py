@@ -335,3 +335,10 @@ class PointUnknownError(UsageError):
     """`memory preview` was asked for a point that no memory row has, or no log tells of."""
 
     code = "POINT_UNKNOWN"
+
+
+class StoreEncodingError(FailedError):
+    """The database that a memory store is in has an encoding that can't hold every text."""
+
+    code = "STORE_ENCODING"
+    hint = "Make one that can: createdb --encoding UTF8 --template template0 NAME"

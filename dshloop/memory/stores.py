@@ -56,7 +56,8 @@ def open_store(
     ``patchouli`` and ``patchouli:PATH`` (a socket or a file) is Patchouli's storage, found by what
     ``setting`` gives of config.yml's keys. ``agentmemory`` and ``agentmemory:URL`` is the daemon of
     that name; ``variables`` (of the environment) may hold its address, and hold its secret.
-    ``postgres`` and ``postgres:DSN`` (a connection string without a password) is PostgreSQL.
+    ``postgres``, ``postgres:DSN`` and ``postgres://...`` (a connection string without a password)
+    is PostgreSQL.
     """
     other = _other(name, setting, place, variables, opening)
     if other is not None:
@@ -109,18 +110,43 @@ def open_recorder(
 
 
 def distinct_stores(
-    names: Sequence[str], *, database: Path, place: Callable[[str], Path] = Path
+    names: Sequence[str],
+    *,
+    database: Path,
+    place: Callable[[str], Path] = Path,
+    setting: Callable[[str], Any] = lambda _key: None,
 ) -> Sequence[str]:
     """Give the names that mean different stores: of a database under two names the first stays.
 
-    Raises STORE_UNKNOWN.
+    Raises STORE_UNKNOWN, STORE_PASSWORD.
     """
-    found: dict[str, str] = {}
+    found: dict[Any, str] = {}
     for name in names:
-        embedded = name.partition(":")[0] not in (POSTGRES, AGENTMEMORY, PATCHOULI)
-        file = _database(name, database, place, readonly=False).resolve() if embedded else None
-        found.setdefault(name if file is None else f"{EMBEDDED}:{file}", name)
+        kind, where = kind_and_place(name)
+        meant: Any = name
+        if kind == POSTGRES:
+            from dshloop.memory.postgres.opening import DSN, parts_of
+
+            meant = POSTGRES, *sorted(parts_of(where or setting(DSN) or "").items())
+        elif kind not in (AGENTMEMORY, PATCHOULI):
+            meant = _database(name, database, place, readonly=False).resolve()
+        found.setdefault(meant, name)
     return list(found.values())
+
+
+def kind_and_place(name: str) -> tuple[str, str]:
+    """Take a store's name apart; a connection string may stand for itself."""
+    if name.startswith(("postgres://", "postgresql://")):
+        return POSTGRES, name
+    kind, _, where = name.partition(":")
+    return kind, where
+
+
+def shown_store(name: str) -> str:
+    """Say a store's name for people: without a password that may be in it."""
+    from dshloop.redact import redact_text
+
+    return redact_text(name) if ":" in name else name
 
 
 def set_up_stores(
@@ -148,7 +174,7 @@ def _other(
     opening: Opening,
 ) -> MemoryStore | None:
     """Open a store that is not the embedded one; None where that is meant."""
-    kind, _, where = (name or EMBEDDED).partition(":")
+    kind, where = kind_and_place(name or EMBEDDED)
     if kind == AGENTMEMORY:
         from dshloop.memory.agentmemory.opening import open_agentmemory
 
@@ -172,10 +198,14 @@ def _database(
     if kind == EMBEDDED and colon and where:
         return _database_at(place(where), readonly=readonly)
     if (name or EMBEDDED) != EMBEDDED:
-        raise StoreUnknownError(
-            f'there is no memory store "{name}"', hint=f"Stores: {', '.join(STORES)}.", store=name
-        )
+        raise unknown(name or "")
     return usual
+
+
+def unknown(name: str) -> StoreUnknownError:
+    """Give the error that says that there is no such store."""
+    told, hint = shown_store(name), f"Stores: {', '.join(STORES)}."
+    return StoreUnknownError(f'there is no memory store "{told}"', hint=hint, store=told)
 
 
 def _database_at(path: Path, *, readonly: bool) -> Path:

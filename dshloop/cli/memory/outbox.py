@@ -163,6 +163,7 @@ def _outboxes(run: Invocation, store: str | None) -> Iterator[Sequence[Outbox]]:
     Raises STORE_UNKNOWN where a store has none, OUTBOX_UNUSABLE for the one that was named.
     """
     from dshloop.memory.outbox_flush import outboxes
+    from dshloop.memory.stores import shown_store
 
     found = outboxes(run.places.outbox, clock=run.env.clock)
     with ExitStack() as closing:
@@ -175,7 +176,8 @@ def _outboxes(run: Invocation, store: str | None) -> Iterator[Sequence[Outbox]]:
         if not named:
             known = ", ".join(outbox.store for outbox in found)
             hint = f"Outboxes: {known}." if known else "There are no outboxes yet."
-            raise StoreUnknownError(f'there is no outbox for "{store}"', hint=hint, store=store)
+            told = shown_store(store)
+            raise StoreUnknownError(f'there is no outbox for "{told}"', hint=hint, store=told)
         yield named
 
 

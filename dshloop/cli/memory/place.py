@@ -11,7 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory import complete
 from dshloop.cli.memory.common import module_app
 from dshloop.cli.params import Command, invocation
-from dshloop.errors import StoreUnknownError, UsageError
+from dshloop.errors import UsageError
 from dshloop.result import Caution, Document, Result, Table
 
 app = module_app()
@@ -22,14 +22,14 @@ _SETTING = "memory.store"
 @app.command(cls=Command)
 def stores(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     """List the stores, which one is used, and why."""
-    from dshloop.memory.stores import STORES
+    from dshloop.memory.stores import STORES, shown_store
 
     run = invocation(ctx)
     used, why = _in_use(run)
     names = [*STORES, *([] if used in STORES else [used])]
     found = [
         {
-            "name": name,
+            "name": shown_store(name),
             "known": name in STORES,
             "in_use": name == used,
             "why": why if name == used else None,
@@ -68,12 +68,11 @@ def use(
     """
     from dshloop.config import plan_settings, write_config
     from dshloop.journal import Plan
-    from dshloop.memory.stores import STORES
+    from dshloop.memory.stores import STORES, shown_store, unknown
 
     run = invocation(ctx)
     if name not in STORES:
-        hint = f"Stores: {', '.join(STORES)}."
-        raise StoreUnknownError(f'there is no memory store "{name}"', hint=hint, store=name)
+        raise unknown(name)
     journal = run.journal_for(dry_run=dry_run)
     settings = {_SETTING: name, **_connection(name, dsn, password_variable)}
     change = plan_settings(run.places, settings)
@@ -87,7 +86,9 @@ def use(
     other = run.env.variables.get(_VARIABLE)
     warnings = []
     if other and other != name:
-        warnings.append(Caution(f"${_VARIABLE} is {other}, which counts more", "STORE_OVERRIDDEN"))
+        warnings.append(
+            Caution(f"${_VARIABLE} is {shown_store(other)}, which counts more", "STORE_OVERRIDDEN")
+        )
     said = f"{'changed' if changed else 'nothing to change in'} {change.path}"
     return Result(data, notices=[said], warnings=warnings)
 
@@ -102,7 +103,7 @@ def _connection(name: str, dsn: str | None, password_variable: str | None) -> di
     if settings and name != POSTGRES:
         raise UsageError(f"--dsn and --password-variable go with the store {POSTGRES}")
     if dsn is not None:
-        opening.checked_dsn(dsn)
+        opening.parts_of(dsn)
     return settings
 
 
@@ -117,7 +118,7 @@ def where_of(run: Invocation, name: str) -> str | None:
 
         return shown_url(configured_url(run.config.get, run.env.variables))
     if name == POSTGRES:
-        return _without_password(run.config.get("memory.postgres.dsn"))
+        return without_password(run.config.get("memory.postgres.dsn"))
     if name != PATCHOULI:
         return None
     from dshloop.memory.patchouli_socket.client import DEFAULT_ENDPOINT
@@ -125,7 +126,7 @@ def where_of(run: Invocation, name: str) -> str | None:
     return run.config.get("memory.patchouli.socket") or DEFAULT_ENDPOINT
 
 
-def _without_password(dsn: str | None) -> str | None:
+def without_password(dsn: str | None) -> str | None:
     """Give a connection string for people; one that somebody wrote by hand may have a password."""
     from dshloop.redact import redact_text
 

@@ -71,7 +71,9 @@ def names_meant(ctx: typer.Context) -> Sequence[str]:
         named = set_up_stores(run.config.get, variables, place)
     usual = variables.get("DSHLOOP_STORE") or run.config.get("memory.store") or EMBEDDED
     names = [name or usual for name in named or [usual]]
-    return distinct_stores(names, database=run.places.memory_db, place=place)
+    return distinct_stores(
+        names, database=run.places.memory_db, place=place, setting=run.config.get
+    )
 
 
 def _patience(ctx: typer.Context) -> float:

@@ -97,12 +97,13 @@ def _of_profile(run: Invocation) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _status(ctx: typer.Context, name: str, variables: Mapping[str, str]) -> Status:
     from dshloop.memory.status import status_of
+    from dshloop.memory.stores import kind_and_place
 
     run = invocation(ctx)
     where = _where(run, name)
     seconds = float(given(ctx).get("timeout") or run.config.get("memory.timeout") or _SECONDS)
     reader = _opener(ctx, name, variables)
-    told = f"{name.partition(':')[0]}:{where}" if "@" in name else name  # no password is shown
+    told = f"{kind_and_place(name)[0]}:{where}" if "@" in name else name  # no password is shown
     return status_of(told, where, reader, list(_outboxes(run, name, where)), seconds=seconds)
 
 
@@ -127,12 +128,15 @@ def _is_there(run: Invocation, name: str) -> bool:
 
 
 def _where(run: Invocation, name: str) -> str | None:
-    from dshloop.cli.memory.place import where_of
+    from dshloop.cli.memory.place import where_of, without_password
+    from dshloop.memory.stores import POSTGRES, kind_and_place
     from dshloop.paths import absolute
 
-    named = name.partition(":")[2]
+    kind, named = kind_and_place(name)
     if not named:
         return where_of(run, name)
+    if kind == POSTGRES:
+        return without_password(named)
     if "://" in named:
         from dshloop.memory.agentmemory_client.address import shown_url
 

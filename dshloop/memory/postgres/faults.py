@@ -29,6 +29,11 @@ _GONE = ("57P", "08", "53300")
 """The server goes down or comes up, has no connection left, or the connection broke."""
 _FULL = ("53", "54")
 _REFUSED = ("28", "3D000")
+_IDS = ("entries_id_key", "sessions_pkey")
+_HOPELESS = (
+    "password", "authentication", "does not exist", "no pg_hba.conf", "definition of", "SSL",
+    "certificate", "invalid port", "unrecognized",
+)  # fmt: skip
 
 
 @contextmanager
@@ -55,8 +60,7 @@ def lost(error: BaseException) -> bool:
 def hopeless(error: psycopg.Error) -> bool:
     """Tell whether trying again would end the same: the server answered, and refused."""
     text = str(error)
-    refused = ("password", "authentication", "does not exist", "no pg_hba.conf", "definition of")
-    return (error.sqlstate or "").startswith(_REFUSED) or any(one in text for one in refused)
+    return (error.sqlstate or "").startswith(_REFUSED) or any(one in text for one in _HOPELESS)
 
 
 def ours(error: psycopg.Error, where: str) -> DshloopError:
@@ -67,6 +71,10 @@ def ours(error: psycopg.Error, where: str) -> DshloopError:
                               "the command again.", where=where)  # fmt: skip
     if state == "25006":
         return StoreReadOnlyError(f"{where} may only be read", where=where)
+    if state == "23505" and error.diag.constraint_name in _IDS:  # it is there, but hidden
+        return StoreForbiddenError(
+            f"{where} refused: something that this role may not see has the same id", where=where
+        )
     if state == "42501":
         return StoreForbiddenError(f"{where} refused: {text}", where=where)
     if lost(error) or hopeless(error):
@@ -78,7 +86,9 @@ def ours(error: psycopg.Error, where: str) -> DshloopError:
     )
 
 
-def _line(error: BaseException) -> str:
+def _line(error: psycopg.Error) -> str:
+    """Say it in the server's words, without the statement that they were about."""
     from dshloop.redact import redact_text
 
-    return redact_text(" ".join(str(error).split()))
+    said = error.diag.message_primary or str(error)
+    return redact_text(" ".join(said.split()))

@@ -49,7 +49,7 @@ def place_of(dsn: str, setting: Setting, variables: Mapping[str, str]) -> Place:
             hint=f"Name it: {_EXAMPLE}",
             store="postgres",
         )
-    checked_dsn(dsn)
+    parts_of(dsn)
     from dshloop.memory.postgres.pools import Place
 
     place = Place(dsn, setting(SCHEMA) or DEFAULT_SCHEMA, _password(setting, variables))
@@ -57,8 +57,8 @@ def place_of(dsn: str, setting: Setting, variables: Mapping[str, str]) -> Place:
     return place if seconds is None else place._replace(statement_seconds=float(seconds))
 
 
-def checked_dsn(dsn: str) -> str:
-    """Give a connection string back. Raises STORE_PASSWORD where it has one in it,
+def parts_of(dsn: str) -> Mapping[str, Any]:
+    """Take a connection string apart. Raises STORE_PASSWORD where it has one in it,
     STORE_UNREACHABLE where it can't be read, POSTGRES_UNAVAILABLE."""
     try:
         from psycopg import ProgrammingError
@@ -75,7 +75,7 @@ def checked_dsn(dsn: str) -> str:
         ) from error
     if given.get("password") is not None or given.get("sslpassword") is not None:
         raise StorePasswordError("the connection string has a password in it; it is not stored")
-    return dsn
+    return given
 
 
 def _password(setting: Setting, variables: Mapping[str, str]) -> str | None:

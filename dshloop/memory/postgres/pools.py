@@ -7,6 +7,8 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dshloop.errors import StoreEncodingError
+
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
@@ -76,6 +78,7 @@ class Pool:
             "autocommit": True,
             "application_name": "dshloop",
             "connect_timeout": int(_WAIT),
+            "client_encoding": "UTF8",  # whatever $PGCLIENTENCODING says
             **({} if place.password is None else {"password": place.password}),
         }
         self._pool: ConnectionPool[Server] = ConnectionPool(
@@ -128,10 +131,16 @@ class Pool:
             raise
 
     def _probe(self) -> None:
-        """Connect once, for the server's own words where that fails."""
+        """Connect once, for the server's own words where that fails; STORE_ENCODING."""
         import psycopg
 
-        psycopg.connect(self._place.dsn, **self._options).close()
+        with psycopg.connect(self._place.dsn, **self._options) as server:
+            encoding = server.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreEncodingError(
+                f"{self._place.where} is a database in {encoding}, which can't hold every text",
+                where=self._place.where,
+            )
 
     def _configure(self, server: Server) -> None:
         names = ", ".join("set_config(%s, %s, false)" for _ in self._place.settings())

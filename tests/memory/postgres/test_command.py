@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import urlencode
 
+import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from dshloop.errors import StorePasswordError, StoreUnknownError, StoreUnreachableError
 from dshloop.memory.postgres.opening import place_of
 from tests.cli.memory.steps import memory
+from tests.running import dshloop
 
 
 @pytest.fixture
@@ -77,6 +81,66 @@ def test_a_password_in_a_connection_string_is_refused(dsn: str) -> None:
         assert "pgpass" in run.error["hint"]
         assert "s3cret" not in run.out + run.err
     assert not (Path(os.environ["DSHLOOP_CONFIG"]) / "config.yml").exists()
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "postgres:postgresql://me:s3cret@db/x",
+        "postgres:host=db password=s3cret",
+        "postgres://me:s3cret@db/x",
+        "postgresql://me:s3cret@db/x",
+    ],
+)
+def test_a_password_in_a_stores_name_is_not_shown(
+    named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [memory(*words) for words in (
+        ("use", named), ("status", "--store", named), ("outbox", "list", "--store", named),
+        ("list", "--store", named, "--store", "embedded"))]  # fmt: skip
+    assert all(run.code for run in runs)
+    runs.append(dshloop("config", "set", "memory.store", named))
+    monkeypatch.setenv("DSHLOOP_STORE", named)
+    asked = (("stores",), ("use", "embedded"), ("status",), ("recall", "x", "--all-stores"))
+    runs += [memory(*words) for words in asked]
+    assert not any("s3cret" in run.out + run.err for run in runs)
+
+
+@pytest.mark.parametrize(
+    "dsn", ["postgresql://me:s3cret@db/x", "host=db passwrod=s3cret", "db.example.com"]
+)
+def test_config_set_stores_no_password(dsn: str) -> None:
+    run = dshloop("config", "set", "memory.postgres.dsn", dsn, "--json")
+    assert run.error["code"] in ("STORE_PASSWORD", "STORE_UNREACHABLE")
+    assert "s3cret" not in run.out + run.err
+    assert not (Path(os.environ["DSHLOOP_CONFIG"]) / "config.yml").exists()
+
+
+def test_a_connection_string_is_a_stores_name(dsn: str, place: str) -> None:
+    memory("remember", "We deploy on Fridays")
+    parts = conninfo_to_dict(dsn)
+    url = "postgresql:///?" + urlencode(parts)
+    assert memory("list", "--count", "--json", "--store", url).json == {"count": 1}
+    status = memory("status", "--json", "--store", url).json
+    assert status["where"] == url
+    assert status["reachable"]
+    both = memory("list", "--count", "--json", "--store", url, "--store", "postgres")
+    assert both.json == {"count": 1}
+
+
+def test_a_database_that_cannot_hold_every_text_is_refused(dsn: str, schema: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {schema} ENCODING LATIN1 TEMPLATE template0 LOCALE 'C'")
+    run = memory("remember", "ok", "--json", "--store", f"postgres:{dsn} dbname={schema}")
+    assert run.error["code"] == "STORE_ENCODING"
+
+
+def test_what_the_environment_says_of_encodings_does_not_count(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    assert memory("remember", "a crab 🦀").code == 0
+    assert "🦀" in memory("list").out
 
 
 def test_options_of_a_server_go_with_it_only() -> None:

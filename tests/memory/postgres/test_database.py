@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import psycopg
@@ -204,3 +205,17 @@ def test_a_batch_is_all_or_nothing(dsn: str, schema: str, opener: Opener) -> Non
         store.remember(NewMemory("one", "p"))
         assert store.recall("one")
     assert store.count() == 1
+
+
+@pytest.mark.parametrize(
+    "more", ["sslmode=require", "port=99999", "options=-cno.such=1 dbname=none", "service=none"]
+)
+def test_what_will_not_change_is_not_waited_for(
+    dsn: str, schema: str, more: str, opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def waited(seconds: float) -> None:
+        raise AssertionError(f"it waited {seconds} s")
+
+    monkeypatch.setattr(time, "sleep", waited)
+    with pytest.raises(StoreUnreachableError):
+        opener(f"{dsn} host=127.0.0.1 {more}", schema).count()
