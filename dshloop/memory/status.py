@@ -18,7 +18,7 @@ REPLAY = "dshloop memory outbox replay SESSION"
 
 _MENDING: Mapping[str, str] = {
     "AGENTMEMORY_OLD": "npm install -g @agentmemory/agentmemory@latest",
-    "AGENTMEMORY_RESTARTING": "dshloop memory status --store agentmemory",
+    "AGENTMEMORY_RESTARTING": "dshloop memory status --store {store}",
     "PEER_CONFIG": "dshloop config list",
     "STORE_CORRUPT": "dshloop memory check --salvage NEWFILE",
     "STORE_OLDER": "dshloop memory check",
@@ -27,7 +27,8 @@ _MENDING_OF: Mapping[str, Mapping[str, str]] = {
     "agentmemory": {
         "PEER_DENIED": "export AGENTMEMORY_SECRET=SECRET",
         "PEER_DOWN": "dshloop memory serve",
-        "PEER_TIMEOUT": "dshloop memory status --store agentmemory",
+        "PEER_TIMEOUT": "dshloop memory status --store {store}",
+        "PEER_FAILED": "dshloop memory status --store {store}",
         "PEER_ANSWER": "dshloop config set memory.agentmemory.url URL",
     },
     "patchouli": {"PEER_DOWN": "patchouli-db serve"},
@@ -176,7 +177,8 @@ def _mending(found: Status) -> str | None:
     if found.error is not None:
         code = found.error.code
         of_kind = _MENDING_OF.get(found.store.partition(":")[0], {})
-        return of_kind.get(code) or _MENDING.get(code)
+        mending = of_kind.get(code) or _MENDING.get(code)
+        return mending and mending.format(store=found.store)
     if found.waiting.pending:
         return FLUSH
     return REPLAY if found.waiting.given_up else None

@@ -14,6 +14,8 @@ from dshloop.errors import (
     ExitCode,
     PeerDeniedError,
     PeerDownError,
+    PeerFailedError,
+    PeerTimeoutError,
     StoreCorruptError,
 )
 from dshloop.memory.entries import NewMemory
@@ -68,6 +70,20 @@ def test_a_store_without_a_file_is_empty_and_well(database: Path) -> None:
         ("agentmemory", PeerDownError("x"), False, "dshloop memory serve", ExitCode.PEER),
         ("patchouli", PeerDownError("x"), False, "patchouli-db serve", ExitCode.PEER),
         ("other", PeerDownError("x"), False, None, ExitCode.PEER),
+        (
+            "agentmemory:http://h:1",
+            PeerTimeoutError("x"),
+            False,
+            "dshloop memory status --store agentmemory:http://h:1",
+            ExitCode.PEER,
+        ),
+        (
+            "agentmemory",
+            PeerFailedError("x"),
+            False,
+            "dshloop memory status --store agentmemory",
+            ExitCode.PEER,
+        ),
         (
             "agentmemory:http://h:1",
             PeerDeniedError("x"),

@@ -130,7 +130,10 @@ def _checked(key: str, value: Any, default: Any) -> Any:
 def _of_type(key: str, value: Any, type_: type, name: str) -> Any:
     if isinstance(value, type_):
         return value
-    raise ValueError(f"$.{key} expected {name} but got {_shown(value)}")
+    from dshloop.redact import MARK
+
+    got = MARK if key == "secret" else _shown(value)
+    raise ValueError(f"$.{key} expected {name} but got {got}")
 
 
 def _count(key: str, value: Any) -> int:

@@ -116,3 +116,11 @@ def test_a_project_is_the_git_top_level(tmp_path: Path) -> None:
     alone = tmp_path / "alone"
     alone.mkdir()
     assert project_of({}, str(alone)) == "alone"
+
+
+@pytest.mark.parametrize("secret", [["a-secret"], {"value": "a-secret"}, 12345, True])
+def test_a_secret_of_another_type_is_not_shown(secret: Any) -> None:
+    with pytest.raises(ValueError, match=r"\$\.secret expected string but got \[") as told:
+        read_bridge_config({"secret": secret})
+    assert "a-secret" not in str(told.value)
+    assert "12345" not in str(told.value)
