@@ -59,8 +59,10 @@ def lost(error: BaseException) -> bool:
 
 def hopeless(error: psycopg.Error) -> bool:
     """Tell whether trying again would end the same: the server answered, and refused."""
+    if error.sqlstate is not None:
+        return error.sqlstate.startswith(_REFUSED)
     text = str(error)
-    return (error.sqlstate or "").startswith(_REFUSED) or any(one in text for one in _HOPELESS)
+    return any(one in text for one in _HOPELESS)
 
 
 def ours(error: psycopg.Error, where: str) -> DshloopError:
@@ -82,7 +84,11 @@ def ours(error: psycopg.Error, where: str) -> DshloopError:
     if state.startswith(_FULL):
         return WriteFailedError(f"can't write to {where}: {text}", where=where)
     return StoreCorruptError(
-        f"{where} failed: {text}", hint="Was a table changed by hand?", where=where, state=state
+        f"{where} failed: {text}",
+        hint="Was a table changed by hand, or does the schema hold something else? "
+        "memory.postgres.schema names another one.",
+        where=where,
+        state=state,
     )
 
 

@@ -31,7 +31,7 @@ def version_of(server: Server, schema: str) -> int:
     [there] = server.execute(_THERE, (schema,)).fetchone() or (False,)
     if not there:
         return 0
-    counted = server.execute(f"SELECT count(*) FROM {_name(schema)}.migrations").fetchone()
+    counted = server.execute(f"SELECT count(number) FROM {_name(schema)}.migrations").fetchone()
     version = int(counted[0]) if counted else 0
     if version > len(MIGRATIONS):
         raise StoreNewerError(
@@ -61,9 +61,7 @@ def migrate(server: Server, schema: str) -> None:
         for number, statements in enumerate(MIGRATIONS[done:], done + 1):
             for statement in statements:
                 server.execute(statement.replace("{schema}", _name(schema)))
-            server.execute(
-                f"INSERT INTO {_name(schema)}.migrations (number) VALUES (%s)", (number,)
-            )
+            server.execute(f"INSERT INTO {_name(schema)}.migrations (number) VALUES ({number})")
         add_pgvector(server, schema)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from dshloop.errors import (
     StoreBusyError,
+    StoreCorruptError,
     StoreNewerError,
     StoreOlderError,
     StoreReadOnlyError,
@@ -219,3 +220,38 @@ def test_what_will_not_change_is_not_waited_for(
     monkeypatch.setattr(time, "sleep", waited)
     with pytest.raises(StoreUnreachableError):
         opener(f"{dsn} host=127.0.0.1 {more}", schema).count()
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["entries (x integer)", "migrations (number integer)", "migrations AS SELECT 1 AS id"],
+    ids=["entries", "begun", "of something else"],
+)
+def test_a_schema_that_holds_something_else_is_left_alone(
+    dsn: str, schema: str, table: str, opener: Opener
+) -> None:
+    with psycopg.connect(dsn, autocommit=True) as server:
+        server.execute(f"CREATE SCHEMA {schema}")
+        server.execute(f"CREATE TABLE {schema}.{table}")
+        with pytest.raises(StoreCorruptError) as raised:
+            opener(dsn, schema).remember(NewMemory("x", "p"))
+        assert "memory.postgres.schema" in (raised.value.hint or "")
+        tables = server.execute("SELECT 1 FROM pg_tables WHERE schemaname = %s", (schema,))
+        assert tables.rowcount == 1
+
+
+def test_a_table_that_is_gone_is_no_server_that_is_away(
+    dsn: str, schema: str, opener: Opener
+) -> None:
+    store = opener(dsn, schema)
+    store.remember(NewMemory("x", "p"))
+    with psycopg.connect(dsn, autocommit=True) as server:
+        server.execute(f"DROP TABLE {schema}.memory_index")
+    with pytest.raises(StoreCorruptError):
+        store.recall("x")
+
+
+def test_a_schema_may_be_called_anything(dsn: str, schema: str, opener: Opener) -> None:
+    store = opener(dsn, f'{schema} "100%" %s {{schema}} Ü')
+    store.remember(NewMemory("a strange name", "p"))
+    assert [hit.entry.content for hit in store.recall("strange name")] == ["a strange name"]
