@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from dshloop.errors import PointUnknownError
+from dshloop.errors import BridgeSecretError, PointUnknownError
 from dshloop.host.rows import HostRow
 from dshloop.plugins.agentmemory.preview import POINTS as BRIDGE_POINTS
 from dshloop.plugins.agentmemory.preview import previewed
@@ -54,11 +55,16 @@ def _row(rows: Sequence[HostRow], point: str | None) -> HostRow:
 
 
 def _bridged(log: Transcript, raw: Any, variables: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    from dataclasses import replace
+
     from dshloop.plugins.agentmemory.calls import About
     from dshloop.plugins.agentmemory.config import agent_of, read_bridge_config
     from dshloop.plugins.agentmemory.project import project_of
+    from dshloop.plugins.agentmemory.secret import resolve
 
     config, header = read_bridge_config(raw), log.header
+    with suppress(BridgeSecretError):  # without a secret there is none to take out
+        config = replace(config, secret=resolve(config.secret, variables).value)
     id_, cwd = ("", "") if header is None else (header.id, header.cwd or "")
     about = About(id_, cwd, project_of(variables, cwd), agent_of(config, variables))
     for one in previewed(about, log.events, config):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dshloop.host.rows import ABSENT
@@ -17,13 +17,15 @@ STORES = ("daemon", LOCAL)
 class BridgeConfig:
     """What is recorded, injected and offered, and where it goes. Limits are in characters.
 
+    ``secret`` is as it was written; in a row that runs, what that means.
+
     The last four keys are ours: ``store`` "local" writes to and reads from our own store,
     ``read_only`` injects and recalls without writing, ``isolate_agent`` reads only the agent's own
     rows, ``allow_insecure_http`` lets the secret go over plain HTTP to another machine.
     """
 
     base_url: str = "http://localhost:3111"
-    secret: str = ""
+    secret: str = field(default="", repr=False)
     enabled: bool = True
     enable_tools: bool = True
     enable_session_start_end: bool = True

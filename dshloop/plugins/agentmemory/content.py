@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dshloop.redact import redact
+from dshloop.redact import MARK, redact
 
 MARGIN = 10_000
 """Characters behind a cut that are looked at for secrets: one that is cut in half is none."""
 
 _PRIVATE = "<private"
+_SHORTEST = 6
+"""Characters of a secret that is looked for: a shorter one is a word like any other."""
 
 
 def said(content: object) -> str:
@@ -18,14 +20,16 @@ def said(content: object) -> str:
     return content if isinstance(content, str) else "\n".join(_texts(content))
 
 
-def cleaned(text: str, limit: int) -> str:
-    """Take secrets and private blocks out of a text, then cut it.
+def cleaned(text: str, limit: int, secret: str = "") -> str:
+    """Take secrets and private blocks out of a text, then cut it; ``secret`` is the row's own.
 
     Only as much is looked at as can matter: outputs of tools may be long.
     """
     head = text[: limit + MARGIN]
     if len(head) < len(text) and _PRIVATE in head.lower():
         head = text
+    if len(secret) >= _SHORTEST:
+        head = head.replace(secret, MARK)
     redacted: str = redact(head, private=True).value
     return whole(redacted)[:limit]
 

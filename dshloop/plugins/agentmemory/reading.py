@@ -29,7 +29,7 @@ def query_of(message: Any, config: BridgeConfig) -> str:
     """Give what is searched for because of a message; empty for nothing."""
     if not config.searches or member(message, "source", "kind") not in (None, "user"):
         return ""
-    query = cleaned(said(member(message, "content")), calls.QUERY)
+    query = cleaned(said(member(message, "content")), calls.QUERY, config.secret)
     return query if query.strip() else ""
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,6 +53,7 @@ class Agentmemory:
         place: MemoryPlace | None = host.service(SERVICE)
         variables = os.environ if place is None else place.variables
         secret = resolve(config.secret, variables)
+        config = replace(config, secret=secret.value)
         agent = agent_of(config, variables)
         say = _told_in(asyncio.get_running_loop(), host.host.warn)
         where = await find_home(config, secret, variables, place, say)

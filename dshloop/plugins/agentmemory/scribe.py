@@ -106,7 +106,7 @@ class Scribe:
             import json
 
             arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
-        text = cleaned(arguments, self._config.max_args_chars)
+        text = self._cleaned(arguments, self._config.max_args_chars)
         self._open[id_] = OpenCall(self._short(member(data, "name")), text)
         if len(self._open) > OPEN_CALLS:
             del self._open[next(iter(self._open))]
@@ -149,7 +149,7 @@ class Scribe:
         return self._row(event, NOTICE, row)
 
     def _summary(self, _event: Event, data: Any) -> Call | None:
-        summary = cleaned(said(member(data, "summary")), SUMMARY)
+        summary = self._cleaned(said(member(data, "summary")), SUMMARY)
         if not self._config.compaction_bridge or not summary.strip():
             return None
         body = {"content": f"[dsh compaction] {summary}", "type": "fact"}
@@ -164,10 +164,13 @@ class Scribe:
         return calls.observe(self.about, hook, at, data)
 
     def _content(self, content: Any) -> str:
-        return cleaned(said(content), self._config.max_content_chars)
+        return self._cleaned(said(content), self._config.max_content_chars)
 
     def _short(self, value: Any) -> str:
-        return cleaned(string(value), _SHORT)
+        return self._cleaned(string(value), _SHORT)
+
+    def _cleaned(self, text: str, limit: int) -> str:
+        return cleaned(text, limit, self._config.secret)
 
 
 def _result_block(message: Any) -> Any:

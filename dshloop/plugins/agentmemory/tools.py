@@ -90,7 +90,7 @@ class ModelTools:
     async def recall(self, execution: Execution) -> ToolResult:
         """Answer with the daemon's results."""
         given = _arguments(execution)
-        query = cleaned(string(given.get("query")).strip(), _LONGEST)
+        query = self._cleaned(given.get("query"))
         if not query:
             return _refused("query must be non-empty")
         limit = _whole(given.get("limit"))
@@ -106,7 +106,7 @@ class ModelTools:
     async def remember(self, execution: Execution) -> ToolResult:
         """Answer with the memory that was stored."""
         given = _arguments(execution)
-        content = cleaned(string(given.get("content")).strip(), _LONGEST)
+        content = self._cleaned(given.get("content"))
         if not content:
             return _refused("content must be non-empty")
         body: dict[str, Any] = {"content": content}
@@ -114,11 +114,14 @@ class ModelTools:
         concepts = given.get("concepts")
         if isinstance(concepts, list):
             named = [one for one in concepts if isinstance(one, str) and one.strip()]
-            body |= {"concepts": [cleaned(one, 200) for one in named[:CONCEPTS]]}
+            body |= {"concepts": [self._cleaned(one, 200) for one in named[:CONCEPTS]]}
         days = _whole(given.get("ttlDays"))
         body |= {"ttlDays": days} if days is not None and days > 0 else {}
         body |= {"agentId": self._agent, "project": self._project(execution)}
         return await self._answer(Call(calls.REMEMBER, body), execution)
+
+    def _cleaned(self, value: Any, limit: int = _LONGEST) -> str:
+        return cleaned(string(value).strip(), limit, self._config.secret)
 
     def _project(self, execution: Execution) -> str:
         agent: Any = execution.agent

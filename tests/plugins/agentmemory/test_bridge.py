@@ -304,11 +304,13 @@ def test_no_secret_is_written_down(daemon: Daemon, tmp_path: Path) -> None:
             played = bridged.session()
             await played.flush()
             daemon.close()
-            played.prompt(f"the key is {KEY}")
+            played.prompt(f"the key is {KEY}, what stands in the profile is {SECRET}")
+            played.called("cat", json.dumps({"file": SECRET}), f"the file says {SECRET}")
             played.called("bash", json.dumps({"key": KEY}), f"API_KEY={KEY}")
             await played.flush()
             told = await bridged.tool("memory_remember", played, content=KEY)
             assert told["ok"] is False
+            assert SECRET not in repr(bridged.config)
         assert KEY not in "".join(bridged.said)
         assert SECRET not in "".join(bridged.said)
 
@@ -319,6 +321,19 @@ def test_no_secret_is_written_down(daemon: Daemon, tmp_path: Path) -> None:
         assert KEY.encode() not in file.read_bytes()
         assert SECRET.encode() not in file.read_bytes()
     daemon.reopen()
+
+
+def test_no_tool_sends_the_secret_of_its_row(daemon: Daemon, tmp_path: Path) -> None:
+    async def body() -> None:
+        async with Bridged(daemon.url, tmp_path, secret=SECRET, injectSemantic=True) as bridged:
+            played = bridged.session()
+            await bridged.tool("memory_remember", played, content=f"it is {SECRET}")
+            await bridged.tool("memory_recall", played, query=f"what is {SECRET}")
+            await played.step(message(f"is it {SECRET}?", "m1"))
+
+    run(body)
+    assert {"/remember", "/search", "/smart-search"} <= set(daemon.paths())
+    assert SECRET not in json.dumps([one.body for one in daemon.asked])
 
 
 def test_what_waits_can_be_sent_without_a_run(daemon: Daemon, tmp_path: Path) -> None:
