@@ -7,8 +7,10 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from dshloop.errors import BridgeSecretError, PointUnknownError
+from dshloop.errors import BridgeSecretError, PointUnknownError, SessionUnreadableError
+from dshloop.files import shown
 from dshloop.host.rows import HostRow
+from dshloop.plugins.agentmemory.content import member
 from dshloop.plugins.agentmemory.preview import POINTS as BRIDGE_POINTS
 from dshloop.plugins.agentmemory.preview import previewed
 from dshloop.plugins.agentmemory.secret import ROW as BRIDGE
@@ -16,6 +18,7 @@ from dshloop.plugins.agentmemory.secret import ROW as BRIDGE
 if TYPE_CHECKING:
     from dshloop.plugins.patchouli.points import Seen
     from dshloop.transcripts.dsh import Transcript
+    from dshloop.transcripts.header import Header
     from dshloop.transcripts.vocabulary import Event
 
 PATCHOULI = "dsh-patchouli-agent-loop"
@@ -33,8 +36,14 @@ def preview(
     """Give the calls of a session, those of one point or all, as JSON values.
 
     The memory row among ``rows`` makes them; where there is none, or none that has the point, a
-    row without any config. Raises POINT_UNKNOWN, and ValueError for a row's config.
+    row without any config. Raises POINT_UNKNOWN, SESSION_UNREADABLE for a log without a header, and
+    ValueError for a row's config.
     """
+    header = log.header
+    if header is None:
+        raise SessionUnreadableError(
+            f"{shown(log.path)} has no header that says whose session it is", file=shown(log.path)
+        )
     if point is not None and point not in POINTS:
         raise PointUnknownError(
             f'"{point}" is no point that a stored session tells of',
@@ -42,7 +51,10 @@ def preview(
             point=point,
         )
     row = _row(rows, point)
-    found = _observed(log) if row.name == PATCHOULI else _bridged(log, row.config, variables)
+    if row.name == PATCHOULI:
+        found = _observed(header, log.events)
+    else:
+        found = _bridged(header, log.events, row.config, variables)
     return [one for one in found if point in (None, one["point"])]
 
 
@@ -54,7 +66,9 @@ def _row(rows: Sequence[HostRow], point: str | None) -> HostRow:
     return next(running, HostRow("", fitting[0]))
 
 
-def _bridged(log: Transcript, raw: Any, variables: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _bridged(
+    header: Header, events: Sequence[Event], raw: Any, variables: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     from dataclasses import replace
 
     from dshloop.plugins.agentmemory.calls import About
@@ -62,31 +76,29 @@ def _bridged(log: Transcript, raw: Any, variables: Mapping[str, str]) -> Iterato
     from dshloop.plugins.agentmemory.project import project_of
     from dshloop.plugins.agentmemory.secret import resolve
 
-    config, header = read_bridge_config(raw), log.header
+    config, cwd = read_bridge_config(raw), header.cwd or ""
     with suppress(BridgeSecretError):  # without a secret there is none to take out
         config = replace(config, secret=resolve(config.secret, variables).value)
-    id_, cwd = ("", "") if header is None else (header.id, header.cwd or "")
-    about = About(id_, cwd, project_of(variables, cwd), agent_of(config, variables))
-    for one in previewed(about, log.events, config):
+    about = About(header.id, cwd, project_of(variables, cwd), agent_of(config, variables))
+    for one in previewed(about, events, config):
         yield one.as_json()
 
 
-def _observed(log: Transcript) -> Iterator[dict[str, Any]]:
+def _observed(header: Header, events: Sequence[Event]) -> Iterator[dict[str, Any]]:
     """Yield what a Patchouli plugin is asked and told; no agent lives any more."""
     from dshloop.plugins.patchouli.observed import absent_agent
     from dshloop.plugins.patchouli.points import BrokenTurnError, Seen, stored_turn, turn_end
 
-    header = {} if log.header is None else log.header.raw
-    seen = Seen(absent_agent(str(header.get("id", ""))), header)
-    for at, event in enumerate(log.events):
+    seen = Seen(absent_agent(header.id), header.raw)
+    for at, event in enumerate(events):
         if event["type"] == "step/start":
-            yield _pre_step(seen, log.events, at)
+            yield _pre_step(seen, events, at)
         elif event["type"] == "turn/end":
             try:
-                turn = stored_turn(log.events, event["data"]["turn"], event["seq"])
+                turn = stored_turn(events, member(event["data"], "turn"), event["seq"])
             except BrokenTurnError:
                 continue  # it was forked away, or is damaged: nobody would be told of it
-            yield _request(TURN_END, event, "update", turn_end(seen.agent, header, turn))
+            yield _request(TURN_END, event, "update", turn_end(seen.agent, header.raw, turn))
 
 
 def _pre_step(seen: Seen, events: Sequence[Event], at: int) -> dict[str, Any]:
@@ -95,12 +107,10 @@ def _pre_step(seen: Seen, events: Sequence[Event], at: int) -> dict[str, Any]:
     from dshloop.plugins.patchouli.recall import PLUGIN
 
     start, later = events[at], (events[n] for n in range(at + 1, len(events)))
-    place = {"turn": start["data"]["turn"], "step": start["data"]["step"]}
+    place = {name: member(start["data"], name) for name in ("turn", "step")}
     entered = takewhile(lambda event: event["type"] == "user/message", later)
     messages = [
-        event["data"]
-        for event in entered
-        if (event["data"].get("source") or {}).get("plugin") != PLUGIN
+        event["data"] for event in entered if member(event["data"], "source", "plugin") != PLUGIN
     ]
     asked = request(PRE_STEP, seen, extra=place, **place, messages=messages)
     return _request(PRE_STEP, start, "retrieve", asked)

@@ -54,6 +54,7 @@ def preview(
     without any config. Points are types of events (tool/result), session/created, session/disposed
     and, of Patchouli, agent/pre-step and session/turn-end. Secrets are taken out as they would be.
     """
+    from dshloop.cli.session.common import finding_warnings
     from dshloop.runs.preview import preview as previewed
     from dshloop.sessions.locate import locate
     from dshloop.transcripts.dsh import read_transcript
@@ -62,7 +63,8 @@ def preview(
     log = read_transcript(locate(run.places, session, run.env.cwd).path)
     calls = previewed(log, _rows(run), run.env.variables, point)
     notices = [] if calls else ["no call would be made"]
-    return Result(calls, Document("".join(_text(calls))), notices=notices)
+    warnings = finding_warnings(log.findings)
+    return Result(calls, Document("".join(_text(calls))), notices=notices, warnings=warnings)
 
 
 def _rows(run: Invocation) -> Sequence[HostRow]:

@@ -118,6 +118,9 @@ def stored_turn(events: Sequence[Event], turn: Any, end: int) -> list[Event]:
     last = kept[-1] if kept else None
     if last is None or last["seq"] != end or not is_turn(last, "turn/end", turn):
         raise BrokenTurnError(f"persisted session has no matching turn/end at seq {end}")
+    reason = last["data"].get("reason")
+    if not isinstance(reason, Mapping) or "kind" not in reason:
+        raise BrokenTurnError(f"the turn/end at seq {end} has no reason")
     start = turn_start(kept, turn)
     if start is None:
         raise BrokenTurnError(f"persisted session has no matching turn/start for turn {turn}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,47 @@ def test_an_unknown_point_or_session_is_told(work: Path) -> None:
     assert (ran.code, ran.error["code"]) == (2, "POINT_UNKNOWN")
     assert "session/turn-end" in ran.error["hint"]
     assert memory("preview", "nothing").code == 3
+
+
+ODD: tuple[Any, ...] = (
+    None,
+    5,
+    "x",
+    [],
+    {"content": 5},
+    {"message": {"content": [5]}},
+    {"turn": 1, "reason": 5},
+)
+"""What stands for the data of an event in no log of ours."""
+
+
+@pytest.mark.parametrize("point", [None, "agent/pre-step", "session/turn-end"])
+def test_events_like_no_others_are_previewed_or_left_out(tmp_path: Path, point: str | None) -> None:
+    kinds = (
+        "turn/start", "step/start", "user/message", "assistant/message", "tool/call", "tool/result",
+        "approval/asked", "compaction/summary", "turn/end",
+    )  # fmt: skip
+    header = {"type": "session", "version": 0, "id": "odd", "createdAt": 1, "cwd": "/nowhere/shop"}
+    odd = [(kind, data) for data in ODD for kind in kinds]
+    events = [
+        {"seq": seq, "type": kind, "time": 1, "data": data} for seq, (kind, data) in enumerate(odd)
+    ]
+    log = tmp_path / "odd.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in (header, *events)))
+    words = () if point is None else ("--point", point)
+    ran = dshloop("memory", "preview", str(log), "--json", *words)
+    assert ran.code == 0, ran.err
+    assert all(point in (None, one["point"]) for one in ran.json)
+
+
+def test_a_log_without_a_header_is_nobodys_and_a_damaged_one_is_told(work: Path) -> None:
+    (log,) = Path(os.environ["DSHLOOP_DATA"]).rglob("session.jsonl")
+    lines = log.read_text().splitlines(keepends=True)
+    headless, damaged = work / "headless.jsonl", work / "damaged.jsonl"
+    headless.write_text("".join(lines[1:]))
+    damaged.write_text("".join([*lines[:-3], "{broken\n", *lines[-3:]]))
+    ran = dshloop("memory", "preview", str(headless))
+    assert (ran.code, "SESSION_UNREADABLE" in ran.err) == (4, True)
+    ran = dshloop("memory", "preview", str(damaged))
+    assert ran.code == 0
+    assert "warning: " in ran.err
