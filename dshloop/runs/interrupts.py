@@ -45,6 +45,11 @@ class Running:
         self._task: asyncio.Task[Any] | None = None
         self._before: Any = None
 
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of the block."""
+        return self._runner.get_loop()
+
     def run(
         self,
         work: Callable[[], Coroutine[Any, Any, T]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from dshloop.runs.bounds import GRACE, MAX_TURNS, TIMEOUT, UNBOUNDED, Bounds, ca
 from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running
 from dshloop.runs.reply import failure_of, reason_of
+from dshloop.runs.terminating import terminations
 from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
 
@@ -74,17 +76,21 @@ def run_session(
 
     ``prompts`` is read as it is needed. An interrupt (Ctrl-C) aborts the turn, whose text is
     kept, and ends the run; a second one ends at once, whatever still runs. What goes beyond the
-    ``bounds`` is aborted likewise, with the outcome ``max-turns`` or ``timeout``. Raises what
-    opening raises, before the first record.
+    ``bounds`` is aborted likewise, with the outcome ``max-turns`` or ``timeout``. SIGTERM and
+    SIGHUP abort the turn, too, and are raised as SystemExit. Raises what opening raises, before
+    the first record.
     """
-    with Running() as running:
+    termination = _Termination()
+    with Running() as running, terminations(running.loop, termination.come):
         conversation = running.run(lambda: Conversation.open(places, options, clock))
+        termination.conversation = conversation
         tally = _Tally()
         try:
             if running.interrupted:  # when it was open already
                 raise KeyboardInterrupt
             yield _opened(conversation)
             for prompt in _each(prompts, conversation.id):
+                termination.end()  # one that came when no turn was there to be aborted
                 if tally.turns == bounds.max_turns:
                     tally.stop("max-turns", failure(bounds.of_turns, MAX_TURNS))
                     break
@@ -100,6 +106,7 @@ def run_session(
             _close(running, conversation)
         else:  # a turn whose time is over doesn't end: whoever resumes the session closes it
             conversation.abandon()
+        termination.end()
     yield Ended(conversation.id, tally.outcome, tally.turns, tally.failure, conversation.notices)
 
 
@@ -189,6 +196,25 @@ def _calling(
         function(*arguments)
 
     return work
+
+
+class _Termination:
+    """A signal that ends the process once the turn that runs is aborted."""
+
+    def __init__(self) -> None:
+        self.conversation: Conversation | None = None
+        self._number: int | None = None
+
+    def come(self, number: int) -> None:
+        """Take note of a signal; called in the event loop."""
+        self._number = number
+        if self.conversation is not None:
+            self.conversation.cancel(cause(f"ended by {signal.Signals(number).name}"))
+
+    def end(self) -> None:
+        """Raise SystemExit where one came."""
+        if self._number is not None:
+            raise SystemExit(128 + self._number)
 
 
 class _Tally:

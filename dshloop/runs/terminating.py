@@ -25,13 +25,13 @@ def terminations(
 ) -> Iterator[None]:
     """Have the first call an action with its number; the second, or GRACE, ends the process.
 
-    The end is a SystemExit of 128 and the number. Outside the main thread it does nothing: whoever
-    runs us there owns the signals.
+    The end is a SystemExit of 128 and the number; outside of the loop the first is that. Outside
+    the main thread it does nothing: whoever runs us there owns the signals.
     """
     timers: list[threading.Timer] = []
 
     def on_signal(number: int, _frame: object) -> None:
-        if timers:
+        if timers or not loop.is_running():
             raise SystemExit(128 + number)
         timers.append(_later(GRACE, number))
         loop.call_soon_threadsafe(action, number)
