@@ -81,8 +81,10 @@ class Pool:
             "client_encoding": "UTF8",  # whatever $PGCLIENTENCODING says
             **({} if place.password is None else {"password": place.password}),
         }
+        self._first: list[Server] = []
         self._pool: ConnectionPool[Server] = ConnectionPool(
             place.dsn,
+            connection_class=_taken_first(self._first),
             kwargs=self._options,
             min_size=0,
             max_size=_MOST,
@@ -131,12 +133,16 @@ class Pool:
             raise
 
     def _probe(self) -> None:
-        """Connect once, for the server's own words where that fails; STORE_ENCODING."""
+        """Connect by ourselves, for the server's own words where that fails; the pool's next
+        connection is this one. Raises STORE_ENCODING."""
         import psycopg
 
-        with psycopg.connect(self._place.dsn, **self._options) as server:
-            encoding = server.info.parameter_status("server_encoding")
-        if encoding != "UTF8":
+        server = psycopg.connect(self._place.dsn, **self._options)
+        encoding = server.info.parameter_status("server_encoding")
+        if encoding == "UTF8":
+            self._first.append(server)
+        else:
+            server.close()
             raise StoreEncodingError(
                 f"{self._place.where} is a database in {encoding}, which can't hold every text",
                 where=self._place.where,
@@ -158,6 +164,20 @@ class Pool:
             if not self._stores:
                 _POOLS.pop(self._place, None)
                 self._pool.close(timeout=1)
+                while self._first:
+                    self._first.pop().close()
+
+
+def _taken_first(first: list[Server]) -> type[Server]:
+    """Give a class of connections whose next ones are those that are there already."""
+    import psycopg
+
+    class Taken(psycopg.Connection[tuple[Any, ...]]):
+        @classmethod
+        def connect(cls, *place: Any, **options: Any) -> Any:
+            return first.pop() if first else super().connect(*place, **options)
+
+    return Taken
 
 
 def _last_row(server: Server, statement: str | None) -> Any:

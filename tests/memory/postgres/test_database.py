@@ -255,3 +255,21 @@ def test_a_schema_may_be_called_anything(dsn: str, schema: str, opener: Opener) 
     store = opener(dsn, f'{schema} "100%" %s {{schema}} Ü')
     store.remember(NewMemory("a strange name", "p"))
     assert [hit.entry.content for hit in store.recall("strange name")] == ["a strange name"]
+
+
+def test_a_process_connects_once_for_one_question(
+    dsn: str, schema: str, opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opener(dsn, schema).remember(NewMemory("We deploy on Fridays", "p"))
+    made: list[object] = []
+    connect = psycopg.Connection.connect.__func__
+
+    def counted(kind: type[psycopg.Connection], *place: object, **options: object) -> object:
+        made.append(place)
+        return connect(kind, *place, **options)
+
+    monkeypatch.setattr(psycopg.Connection, "connect", classmethod(counted))
+    monkeypatch.setattr(psycopg, "connect", psycopg.Connection.connect)
+    store = opener(f"{dsn} application_name=another", schema)
+    assert len(store.recall("when do we deploy")) == 1
+    assert len(made) == 1
