@@ -40,7 +40,7 @@ def terminations(
     try:
         for name in _NAMES:
             number = getattr(signal, name, None)
-            if number is not None:
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                 before[number] = signal.signal(number, on_signal)
     except ValueError:
         pass  # another thread than the main one

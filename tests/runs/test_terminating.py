@@ -80,3 +80,26 @@ def test_in_another_thread_the_signals_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_outside_of_the_loop_the_first_ends_at_once() -> None:
+    asked: list[int] = []
+    loop = asyncio.new_event_loop()
+    try:
+        with pytest.raises(SystemExit) as ended, terminations(loop, asked.append):
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        loop.close()
+    assert (ended.value.code, asked) == (128 + signal.SIGTERM, [])
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    loop = asyncio.new_event_loop()
+    try:
+        with terminations(loop, lambda _number: None):
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+        loop.close()
