@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 _MOST = 16
 _WAIT = 5.0
 """Seconds that one try to get a connection may take."""
+# A machine that is gone says nothing any more, and its time-outs are gone with it. Seconds, but
+# for tcp_user_timeout, which is milliseconds; what the connection string says counts more.
+_WATCHED = {
+    "connect_timeout": int(_WAIT),
+    "tcp_user_timeout": 15_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 
 
 class Place(NamedTuple):
@@ -39,15 +48,19 @@ class Place(NamedTuple):
     @property
     def where(self) -> str:
         """Say it for people: postgres://user@host:port/database, and the schema."""
-        from psycopg.conninfo import conninfo_to_dict
-
-        given = conninfo_to_dict(self.dsn)
+        given = self.parts()
         if "service" in given and "host" not in given:
             return f"postgres service {given['service']}, schema {self.schema}"
         user = f"{given['user']}@" if given.get("user") else ""
         host = given.get("host") or given.get("hostaddr") or "local"
         port = f":{given['port']}" if given.get("port") else ""
         return f"postgres://{user}{host}{port}/{given.get('dbname') or ''}, schema {self.schema}"
+
+    def parts(self) -> Mapping[str, Any]:
+        """Take the connection string apart."""
+        from psycopg.conninfo import conninfo_to_dict
+
+        return conninfo_to_dict(self.dsn)
 
     def settings(self) -> Mapping[str, str]:
         """Give what is set on every connection."""
@@ -77,7 +90,7 @@ class Pool:
         self._options: dict[str, Any] = {
             "autocommit": True,
             "application_name": "dshloop",
-            "connect_timeout": int(_WAIT),
+            **{name: value for name, value in _WATCHED.items() if name not in place.parts()},
             "client_encoding": "UTF8",  # whatever $PGCLIENTENCODING says
             **({} if place.password is None else {"password": place.password}),
         }

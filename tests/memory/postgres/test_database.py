@@ -18,7 +18,7 @@ from dshloop.errors import (
     StoreUnreachableError,
 )
 from dshloop.memory.entries import Memory, NewMemory, NewObservation
-from dshloop.memory.postgres.pools import Place
+from dshloop.memory.postgres.pools import Place, join
 from dshloop.memory.postgres.schema import MIGRATIONS
 from dshloop.memory.postgres.store import PostgresStore
 from dshloop.memory.store import Filters
@@ -273,3 +273,15 @@ def test_a_process_connects_once_for_one_question(
     store = opener(f"{dsn} application_name=another", schema)
     assert len(store.recall("when do we deploy")) == 1
     assert len(made) == 1
+
+
+def test_a_server_that_says_nothing_any_more_is_noticed(dsn: str, schema: str) -> None:
+    pool = join(Place(f"{dsn} keepalives_idle=77", schema))
+    try:
+        server, _ = pool.begin(None)
+        given = server.info.get_parameters()
+        pool.give_back(server)
+    finally:
+        pool.leave()
+    assert given["tcp_user_timeout"] != "0"
+    assert given["keepalives_idle"] == "77"
