@@ -33,6 +33,8 @@ class Courier:
         self._post = post
         self._queue: deque[Work] = deque()
         self._scheduled = False
+        self.lost = 0
+        """Calls that could be written down nowhere when it ended."""
         self._loop = asyncio.new_event_loop()
         self._home = post.open_home()
         self._desk = Desk(post, self._home)
@@ -103,6 +105,7 @@ class Courier:
     async def _ended(self) -> None:
         """Put in the outbox what is left, and let go of everything."""
         self._take()
+        self.lost = self._desk.last_put()
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()

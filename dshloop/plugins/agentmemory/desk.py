@@ -65,6 +65,7 @@ class Desk:
     def __init__(self, post: Post, home: Home) -> None:
         self._post, self._config = post, post.config
         self._live: dict[str, Live] = {}
+        self._unwritten: dict[str, Live] = {}  # those whose calls could not be put in the outbox
         self._tasks: set[asyncio.Task[Any]] = set()
         self._trying: asyncio.Task[None] | None = None
         self._dropped = 0
@@ -122,6 +123,12 @@ class Desk:
         while working := self._tasks.union(*(one.reads for one in lives)):
             await asyncio.wait(working)
         self._tell_dropped()
+
+    def last_put(self) -> int:
+        """Try a last time to write down what could not be; tell how many calls are lost."""
+        for one in list(self._unwritten.values()):
+            self._put(one)
+        return sum(len(one.pending) for one in self._unwritten.values())
 
     def _known(self, session: Session) -> Live:
         id_ = session.header.id
@@ -212,11 +219,13 @@ class Desk:
         except OutboxUnusableError as error:
             self._post.say(error.message)
             del one.pending[:-_MOST_PENDING]
+            self._unwritten[one.about.session] = one
             if not one.stuck:
                 one.stuck = True
                 asyncio.get_running_loop().call_later(_AGAIN, self._put_again, one)
             return
         one.put()
+        self._unwritten.pop(one.about.session, None)
 
     def _put_again(self, one: Live) -> None:
         one.stuck = False

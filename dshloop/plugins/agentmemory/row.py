@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 LEFT = (
     "{} calls wait in the outbox and go with the next session, or now: dshloop memory outbox flush"
 )
+LOST = "{} calls are lost: the outbox can't be written"
 
 POLICY = Policy()
 """How much an outbox keeps, and for how long: 20,000 entries of 256 MB, see docs/agentmemory.md."""
@@ -110,7 +111,9 @@ class Bridge:
         left = await self._courier.close(self._config.timeout)
         if left:
             self._say(LEFT.format(left))
-            await asyncio.sleep(0)
+        if self._courier.lost:
+            self._say(LOST.format(self._courier.lost))
+        await asyncio.sleep(0)
         self._outbox.close()
 
     # --- what happens --------------------------------------------------------------------------

@@ -274,6 +274,21 @@ def test_an_outbox_that_can_not_be_written_is_told_and_tried_again(
     assert prompts(daemon) == ["kept", "more"]
 
 
+def test_what_could_be_written_nowhere_is_told_as_lost(daemon: Daemon, tmp_path: Path) -> None:
+    (tmp_path / "outbox").write_text("in the way")
+
+    async def body() -> None:
+        async with Bridged(daemon.url, tmp_path) as bridged:
+            for id_ in ("s1", "s2"):
+                played = bridged.session(id_)
+                played.prompt("lost")
+                await played.flush()
+            played.dispose()
+        assert bridged.said[-1] == ("[agentmemory] 5 calls are lost: the outbox can't be written")
+
+    run(body)
+
+
 def test_a_full_outbox_drops_its_oldest_and_says_so(
     daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
