@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dshloop.paths import Places, absolute
 from dshloop.plugins.memory_place import MemoryPlace
@@ -15,24 +15,28 @@ if TYPE_CHECKING:
 VARIABLE = "DSHLOOP_STORE"
 
 
+def store_of_rows(setting: Callable[[str], Any], variables: Mapping[str, str]) -> str:
+    """Name the store that rows work on: that of the `memory` commands. Rows write, so a store that
+    is only read (Patchouli's) gives way to the embedded one."""
+    from dshloop.memory.stores import EMBEDDED, PATCHOULI
+
+    name = variables.get(VARIABLE) or setting("memory.store") or EMBEDDED
+    return EMBEDDED if name.partition(":")[0] == PATCHOULI else name
+
+
 def memory_place(
     places: Places, clock: Callable[[], float], variables: Mapping[str, str]
 ) -> MemoryPlace:
-    """Say where the rows of a run find memory; nothing is opened before one needs it.
-
-    The store is that of the `memory` commands; rows write, so a store that is only read
-    (Patchouli's) gives way to the embedded one.
-    """
+    """Say where the rows of a run find memory; nothing is opened before one needs it."""
 
     def opened() -> MemoryStore:
         from dshloop.config import read_config
         from dshloop.memory.embedding import choice_of, open_embedder
-        from dshloop.memory.stores import PATCHOULI, open_store
+        from dshloop.memory.stores import open_store
 
         config = read_config(places)
-        name = variables.get(VARIABLE) or config.get("memory.store") or ""
         return open_store(
-            None if name.partition(":")[0] == PATCHOULI else name,
+            store_of_rows(config.get, variables),
             database=places.memory_db,
             place=lambda text: absolute(text, Path.cwd(), variables),
             clock=clock,

@@ -74,11 +74,11 @@ def _of_profile(run: Invocation) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Give the stores of a profile's memory rows, and the secret that a row has for one."""
     from dshloop.cli.docked import run_rows
     from dshloop.memory.agentmemory_client.address import SECRET_VARIABLE
-    from dshloop.memory.stores import AGENTMEMORY, EMBEDDED, PATCHOULI
+    from dshloop.memory.stores import AGENTMEMORY, PATCHOULI
     from dshloop.plugins.agentmemory.config import LOCAL, read_bridge_config
     from dshloop.plugins.agentmemory.secret import ROW, resolve
 
-    found = False
+    own, found = _own(run), False
     for row in run_rows(run).rows:
         if row.off is not None:
             continue
@@ -86,13 +86,20 @@ def _of_profile(run: Invocation) -> Iterator[tuple[str, Mapping[str, str]]]:
             config, found = read_bridge_config(row.config), True
             secret = resolve(config.secret, run.env.variables).value
             local = config.store == LOCAL
-            name = EMBEDDED if local else f"{AGENTMEMORY}:{config.base_url}"
+            name = own if local else f"{AGENTMEMORY}:{config.base_url}"
             yield name, {SECRET_VARIABLE: secret} if secret else {}
         elif row.name == "dsh-patchouli-agent-loop":
             found = True
             yield PATCHOULI, {}
     if not found:
-        yield EMBEDDED, {}
+        yield own, {}
+
+
+def _own(run: Invocation) -> str:
+    """Name the store that rows mean where they name none."""
+    from dshloop.runs.memory import store_of_rows
+
+    return store_of_rows(run.config.get, run.env.variables)
 
 
 def _status(ctx: typer.Context, name: str, variables: Mapping[str, str]) -> Status:
@@ -149,19 +156,19 @@ def _outboxes(run: Invocation, name: str, where: str | None) -> Iterator[Outbox]
     from dshloop.memory.outbox_flush import outboxes
 
     for outbox in outboxes(run.places.outbox, clock=run.env.clock):
-        if _is_for(outbox.store, name, where):
+        if _is_for(outbox.store, name, where, _own(run)):
             yield outbox
 
 
-def _is_for(outbox: str, store: str, where: str | None) -> bool:
-    """Whether an outbox, called KIND:NAME, is for a store.
+def _is_for(outbox: str, store: str, where: str | None, own: str) -> bool:
+    """Whether an outbox, called KIND:NAME, is for a store; ``own`` is that of rows.
 
     Those of hooks are called by the store, a daemon's by its address."""
     kind, _, name = outbox.partition(":")
     if kind == "hook":
         return name == store
-    if outbox in _LOCAL or store == "embedded":
-        return outbox in _LOCAL and store == "embedded"
+    if outbox in _LOCAL:
+        return store == own
     if kind != store.partition(":")[0]:
         return False
     return "://" not in name or name.rstrip("/") == (where or "").rstrip("/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from urllib.parse import urlencode
@@ -174,3 +175,15 @@ def test_a_server_keeps_its_index_itself(place: str) -> None:
         run = memory(*verb, "--json")
         assert run.code == 2
         assert run.error["message"] == "the store postgres has no file to look after"
+
+
+def test_rows_that_keep_memory_here_mean_the_server_that_is_used(place: str) -> None:
+    folder = Path(os.environ["DSH_HOME"]) / "profiles" / "web"
+    folder.mkdir(parents=True)
+    (folder / "package.json").write_text('{"private": true}', encoding="utf-8")
+    row = {"id": "mem", "name": "dsh-agentmemory", "config": {"store": "local"}}
+    (folder / "cordis.patch.yml").write_text(f"- insert: [{json.dumps(row)}]\n", encoding="utf-8")
+    memory("remember", "We deploy on Fridays")
+    status = dshloop("memory", "status", "--profile", "web", "--json").json
+    assert (status["store"], status["where"]) == ("postgres", place)
+    assert status["counts"]["memories"] == 1
