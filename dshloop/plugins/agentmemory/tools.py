@@ -55,6 +55,15 @@ _REMEMBER_SCHEMA: Mapping[str, Any] = {
     "required": ["content"],
 }
 
+
+def _recall_schema(config: BridgeConfig) -> Mapping[str, Any]:
+    """Give what a model may ask; in isolation there are no other agents for it."""
+    if not config.isolate_agent:
+        return _RECALL_SCHEMA
+    known = _RECALL_SCHEMA["properties"].items()
+    return {**_RECALL_SCHEMA, "properties": {k: v for k, v in known if k != "agentId"}}
+
+
 Value = Callable[[Request[Any]], Awaitable[Any]]
 """Makes a call and gives its JSON; raises the errors of the client."""
 
@@ -83,7 +92,7 @@ class ModelTools:
     @property
     def offered(self) -> list[Tool]:
         """The tools; where nothing may be written, recall alone."""
-        recall = LenientTool(RECALL, _RECALL, self.recall, _RECALL_SCHEMA)
+        recall = LenientTool(RECALL, _RECALL, self.recall, _recall_schema(self._config))
         remember = LenientTool(REMEMBER, _REMEMBER, self.remember, _REMEMBER_SCHEMA)
         return [recall] if self._config.read_only else [recall, remember]
 
@@ -97,9 +106,8 @@ class ModelTools:
         body = {"query": query, "limit": LIMIT if limit is None else min(max(limit, 1), MOST)}
         named = string(given.get("project")).strip()
         body |= {"project": named or self._project(execution)}
-        agent = string(given.get("agentId")).strip()
-        if self._config.isolate_agent:
-            agent = agent or self._agent
+        asked = string(given.get("agentId")).strip()
+        agent = self._agent if self._config.isolate_agent else asked
         body |= {"agentId": agent} if agent else {}
         return await self._answer(Call(calls.SEARCH, body), execution)
 

@@ -536,12 +536,16 @@ def test_an_isolated_agent_reads_its_own(daemon: Daemon, tmp_path: Path) -> None
             played.prompt("x")
             await played.injected()
             await bridged.tool("memory_recall", played, query="x")
-            await bridged.tool("memory_recall", played, query="x", agentId="theirs")
+            offered = bridged.host.tools.get("memory_recall")
+            assert offered is not None
+            assert "agentId" not in json.dumps(offered.parameters)
+            for theirs in ("theirs", "*"):
+                await bridged.tool("memory_recall", played, query="x", agentId=theirs)
 
     run(body)
     for path in ("/context", "/smart-search"):
         assert {one["agentId"] for one in daemon.bodies(path)} == {"mine"}
-    assert [one["agentId"] for one in daemon.bodies("/search")] == ["mine", "theirs"]
+    assert [one["agentId"] for one in daemon.bodies("/search")] == ["mine"] * 3
 
 
 def test_tools_and_bridge_agree_on_the_project(daemon: Daemon, tmp_path: Path) -> None:
