@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from dshloop.paths import Places
-from dshloop.runs.listing import list_sessions
+from dshloop.runs.kept.listing import list_sessions
 from dshloop.sessions.events import encode_line
 from dshloop.sessions.fsck import check_log
 from dshloop.sessions.index import SessionIndex

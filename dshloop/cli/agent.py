@@ -25,8 +25,8 @@ from dshloop.times import iso_time
 if TYPE_CHECKING:
     from dshloop.cli.invocation import Invocation
     from dshloop.loops.config import AgentEntry
-    from dshloop.runs.agents import StartedAgent
-    from dshloop.runs.docking import Docking
+    from dshloop.runs.docks.agents import StartedAgent
+    from dshloop.runs.docks.docking import Docking
 
 app = new_app("agent", "List, add, start and team up the agents of a profile.", profile=True)
 app.add_typer(team)
@@ -193,7 +193,7 @@ def start(
     3); one that fails, or still starts when the timeout is over, says why. No agent gets an
     input, and the command ends once all are started, failed or still waiting after the timeout.
     """
-    from dshloop.runs.agents import start_agents
+    from dshloop.runs.docks.agents import start_agents
     from dshloop.runs.stored import StoredSessions
 
     run = invocation(ctx)
@@ -227,7 +227,7 @@ def _caution(agent: StartedAgent) -> Caution | None:
 
 
 def _as_json(run: Invocation, docking: Docking, index: int, entry: AgentEntry) -> dict[str, Any]:
-    from dshloop.runs.explaining import keeps_waiting
+    from dshloop.runs.docks.explaining import keeps_waiting
 
     where = docking.rows.where(f"agents[{index}]") if docking.rows is not None else None
     waits_for = keeps_waiting(docking, entry, run.places)

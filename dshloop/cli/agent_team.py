@@ -15,7 +15,7 @@ from dshloop.result import Caution, End, Stream
 
 if TYPE_CHECKING:
     from dshloop.cli.invocation import Invocation
-    from dshloop.runs.options import RunOptions
+    from dshloop.runs.talking.options import RunOptions
     from dshloop.runs.teams.member import Worked
     from dshloop.runs.teams.running import Record, TeamEnded
 
@@ -87,9 +87,9 @@ def _base(
     from dataclasses import replace
 
     from dshloop.cli.models import model_providers
-    from dshloop.runs.asked import asked_rows, read_allowed
     from dshloop.runs.engines import engine_row, engine_settings
-    from dshloop.runs.options import RunOptions
+    from dshloop.runs.talking.asked import asked_rows, read_allowed
+    from dshloop.runs.talking.options import RunOptions
 
     env = invoked.env
     folder = env.cwd if cwd is None else (env.cwd / cwd)

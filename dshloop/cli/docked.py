@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dshloop.loops.edit import Work
     from dshloop.profiles.layers import Layer as PatchLayer
     from dshloop.profiles.layout import Profile
-    from dshloop.runs.docking import Docking
+    from dshloop.runs.docks.docking import Docking
     from dshloop.runs.profile import ProfileRows
 
 DryRun = Annotated[
@@ -70,7 +70,7 @@ def docked(run: Invocation, *, packages: bool = True) -> Iterator[tuple[Docking,
     ``packages`` tells whether what installed packages offer is looked at.
     """
     from dshloop.profiles.stack import stack_layers
-    from dshloop.runs.docking import read_docking
+    from dshloop.runs.docks.docking import read_docking
 
     profile = named_profile(run)
     layers: Sequence[PatchLayer] = ()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dshloop.cli.invocation import Invocation
     from dshloop.loops.catalog import Entry
     from dshloop.loops.registry import Driver
-    from dshloop.runs.docking import Docking
+    from dshloop.runs.docks.docking import Docking
 
 app = new_app("driver", "List, choose and register the drivers that run loops.", profile=True)
 
@@ -202,7 +202,7 @@ def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
 
     Of dsh and of ACP agents it also says whether their program is here, and how to get it.
     """
-    from dshloop.runs.dock_check import check_docking
+    from dshloop.runs.docks.dock_check import check_docking
 
     run = invocation(ctx)
     with docked(run) as (docking, notices):

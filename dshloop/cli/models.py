@@ -10,7 +10,7 @@ from dshloop.cli.params import invocation
 
 if TYPE_CHECKING:
     from dshloop.llm.providers import Providers
-    from dshloop.runs.conversation import RunOptions
+    from dshloop.runs.talking.conversation import RunOptions
 
 
 def model_providers(run: Invocation) -> Callable[[], Providers]:
@@ -39,7 +39,7 @@ def asking(
     """Add what was typed of a model, and where models are found."""
     from dataclasses import replace
 
-    from dshloop.runs.models import ModelAsked
+    from dshloop.runs.talking.models import ModelAsked
 
     asked = ModelAsked(provider, model, max_tokens, effort, seed)
     return replace(options, model=asked, providers=model_providers(run))

@@ -23,10 +23,10 @@ from dshloop.plugins import find_plugin
 from dshloop.plugins.headless_driver import PROVIDERS
 from dshloop.plugins.loop_dock import SERVICE, SESSIONS, SETTINGS
 from dshloop.plugins.memory_place import SERVICE as MEMORY
+from dshloop.runs.docks.profile_loops import ProfileLoops
 from dshloop.runs.engines import engine_row, engine_settings
 from dshloop.runs.memory import memory_place
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.profile_loops import ProfileLoops
 from dshloop.runs.stored import StoredSessions
 from dshloop.runs.teams.service import AgentTeams
 from dshloop.sessions.attachments import AttachmentStore
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dshloop.drivers.script import Script
     from dshloop.drivers.settings import EngineSettings
     from dshloop.llm.providers import Providers
-    from dshloop.runs.approving import Ask, Asking
+    from dshloop.runs.talking.approving import Ask, Asking
 
 
 class Process(NamedTuple):
@@ -102,7 +102,7 @@ async def start_process(
         engines = engine_settings(places, variables=variables, row=row)
     host.provide(ENGINES, engines)
     if ask is not None:
-        from dshloop.runs.approving import PersonAsked
+        from dshloop.runs.talking.approving import PersonAsked
 
         host.provide(APPROVAL, PersonAsked.by(ask))
     attachments = AttachmentStore(places.data / "attachments")

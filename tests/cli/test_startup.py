@@ -102,7 +102,7 @@ def test_a_turn_without_model_and_profile_imports_only_what_it_runs() -> None:
         "dshloop.plugins.local_memory.recalling",
         "dshloop.plugins.local_memory.recording",
         "dshloop.profiles",
-        "dshloop.runs.approving",
+        "dshloop.runs.talking.approving",
         "dshloop.transcripts.dsh",
     }
     own = "dshloop.plugins.workspace_tools"

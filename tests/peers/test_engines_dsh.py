@@ -14,8 +14,8 @@ import pytest
 from dshloop.drivers.settings import EngineSettings
 from dshloop.llm.messages import plain_text
 from dshloop.paths import Places
-from dshloop.runs.conversation import RunOptions
-from dshloop.runs.run import Ended, Happened, Opened, run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import Ended, Happened, Opened, run_session
 from dshloop.sessions.catalog import find_id
 from dshloop.sessions.fsck import check_log
 from tests.fake_model import FakeModel, fake_model

@@ -16,10 +16,10 @@ from dshloop.llm.credentials import Keyring
 from dshloop.llm.providers import Providers, read_providers
 from dshloop.paths import Places
 from dshloop.plugins.built_in import ROWS
-from dshloop.runs.conversation import RunOptions
-from dshloop.runs.models import ModelAsked
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.run import Ended, Happened, Record, run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.models import ModelAsked
+from dshloop.runs.talking.run import Ended, Happened, Record, run_session
 from tests.plugins.tool_row import NAME
 
 SWITCH = "DSH_LOOP_DOCK_LIVE_API"

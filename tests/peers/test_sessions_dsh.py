@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from dshloop.paths import Places
-from dshloop.runs.conversation import RunOptions
-from dshloop.runs.run import run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import run_session
 from dshloop.sessions.fork import fork_log
 from dshloop.sessions.naming import encode_id, folder_of
 from dshloop.transcripts.dsh import Transcript, read_transcript

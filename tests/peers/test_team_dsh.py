@@ -13,9 +13,9 @@ from dshloop.drivers.script import parse_script
 from dshloop.loops.loops_file import parse_loops
 from dshloop.loops.teaming import TOOL
 from dshloop.paths import Places
-from dshloop.runs.options import RunOptions
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.run import run_session
+from dshloop.runs.talking.options import RunOptions
+from dshloop.runs.talking.run import run_session
 from dshloop.transcripts.dsh import read_transcript
 from tests.peers.test_export_dsh import model, resume
 from tests.peers.test_sessions_dsh import AGENTS, initialize, program, serve, store

@@ -20,9 +20,9 @@ from dshloop.llm.providers import read_providers
 from dshloop.paths import Places
 from dshloop.plugins import headless_driver
 from dshloop.plugins.built_in import ROWS
-from dshloop.runs.conversation import RunOptions
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.run import Ended, run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import Ended, run_session
 from tests.fake_model import FakeModel, fake_model
 from tests.peers.test_sessions_dsh import program
 from tests.plugins.tool_row import NAME

@@ -30,10 +30,10 @@ from dshloop.llm.providers import Provider, Providers, read_providers
 from dshloop.paths import Places
 from dshloop.plugins import headless_driver
 from dshloop.plugins.built_in import ROWS
-from dshloop.runs.conversation import Conversation, RunOptions
-from dshloop.runs.models import ModelAsked
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.run import Ended, Happened, Record, run_session
+from dshloop.runs.talking.conversation import Conversation, RunOptions
+from dshloop.runs.talking.models import ModelAsked
+from dshloop.runs.talking.run import Ended, Happened, Record, run_session
 from dshloop.sessions.catalog import entries
 from dshloop.transcripts.dsh import read_transcript
 from tests.fake_model import FakeModel, fake_model

@@ -16,9 +16,9 @@ from dshloop.memory.store import Filters
 from dshloop.memory.stores import open_store
 from dshloop.paths import Places
 from dshloop.plugins.built_in import ROWS, completed
-from dshloop.runs.conversation import RunOptions
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.run import Ended, Happened, Record, run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import Ended, Happened, Record, run_session
 from dshloop.sessions.catalog import entries
 from tests.plugins.agentmemory.stand_ins import Daemon
 

@@ -20,9 +20,9 @@ from dshloop.memory.stores import open_store
 from dshloop.paths import Places
 from dshloop.plugins.built_in import ROWS
 from dshloop.plugins.patchouli.flushing import delivery_to_store
-from dshloop.runs.conversation import RunOptions
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.run import Ended, Happened, Record, run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import Ended, Happened, Record, run_session
 from dshloop.sessions.catalog import entries
 
 NAMES = (
@@ -194,7 +194,7 @@ import sys, time
 from pathlib import Path
 from dshloop.paths import Places
 from dshloop.plugins.patchouli import store_plugin
-from dshloop.runs.run import run_session
+from dshloop.runs.talking.run import run_session
 from tests.runs.test_patchouli_rows import RunOptions, bundle
 
 def hang(self, store, request):

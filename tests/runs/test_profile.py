@@ -20,9 +20,9 @@ from dshloop.errors import (
 from dshloop.llm.ping import REPLY
 from dshloop.paths import Places
 from dshloop.profiles.layout import Profile
-from dshloop.runs.conversation import RunOptions
 from dshloop.runs.profile import ProfileRows, profile_rows
-from dshloop.runs.run import Ended, Happened, Opened, Record, run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import Ended, Happened, Opened, Record, run_session
 from tests.running import dshloop
 
 DOCKED = """\

@@ -12,7 +12,7 @@ from dshloop.result import Result
 
 
 def _demos(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    from dshloop.runs.demos import DEMOS
+    from dshloop.runs.docks.demos import DEMOS
 
     return [(name, "demo") for name in DEMOS if name.startswith(incomplete)]
 
@@ -25,7 +25,7 @@ def demo(
     ],
 ) -> Result[dict[str, Any]]:
     """Run two agents on two loops in one dock: no key, no network, nothing is written."""
-    from dshloop.runs.demos import run_demo
+    from dshloop.runs.docks.demos import run_demo
 
     lines = run_demo(name)
     return Result({"demo": name, "lines": lines}, "\n".join(lines))

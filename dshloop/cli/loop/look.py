@@ -86,8 +86,8 @@ def explain(
     With --resume what the session's log records counts too; without --session the newest one of
     this folder is meant.
     """
-    from dshloop.runs.explaining import Question
-    from dshloop.runs.explaining import explain as explain_question
+    from dshloop.runs.docks.explaining import Question
+    from dshloop.runs.docks.explaining import explain as explain_question
 
     run = invocation(ctx)
     if resume and preset is not None:
@@ -104,7 +104,7 @@ def explain(
 @app.command(cls=ProfileCommand, epilog="Example: dshloop loop check --profile web")
 def check(ctx: typer.Context) -> Result[list[dict[str, Any]]]:
     """Check the dock row, loops.yml and the driver setting; errors give exit code 1."""
-    from dshloop.runs.dock_check import check_docking
+    from dshloop.runs.docks.dock_check import check_docking
 
     run = invocation(ctx)
     with docked(run) as (docking, notices):

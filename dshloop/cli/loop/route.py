@@ -134,7 +134,7 @@ def _known(run: Invocation, route: Route, force: bool) -> list[Caution]:
     driver loop, INVALID_CONFIG.
     """
     from dshloop.cli.profile.common import meant
-    from dshloop.runs.hints import ONLY_DSH
+    from dshloop.runs.docks.hints import ONLY_DSH
 
     meant(run, None)  # writers need a profile
     if force:

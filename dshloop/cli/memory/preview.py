@@ -25,7 +25,7 @@ def _sessions(ctx: typer.Context, args: list[str], incomplete: str) -> list[tupl
 
 
 def _points(ctx: typer.Context, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    from dshloop.runs.preview import POINTS
+    from dshloop.runs.kept.preview import POINTS
 
     return [(point, "") for point in POINTS if point.startswith(incomplete)]
 
@@ -55,7 +55,7 @@ def preview(
     and, of Patchouli, agent/pre-step and session/turn-end. Secrets are taken out as they would be.
     """
     from dshloop.cli.session.common import finding_warnings
-    from dshloop.runs.preview import preview as previewed
+    from dshloop.runs.kept.preview import preview as previewed
     from dshloop.sessions.locate import locate
     from dshloop.transcripts.dsh import read_transcript
 

@@ -9,10 +9,10 @@ from dshloop.cli.repl import offers
 from dshloop.cli.repl.words import count_of
 from dshloop.errors import DshloopError, UsageError
 from dshloop.llm.messages import plain_text
-from dshloop.runs import branching
-from dshloop.runs.branching import Branch, Field, PastTurn
-from dshloop.runs.conversation import RunOptions
-from dshloop.runs.status import status_of
+from dshloop.runs.talking import branching
+from dshloop.runs.talking.branching import Branch, Field, PastTurn
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.watching.status import status_of
 from dshloop.terminal import one_line
 
 if TYPE_CHECKING:

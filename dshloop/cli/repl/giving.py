@@ -13,7 +13,7 @@ from dshloop.paths import absolute
 
 if TYPE_CHECKING:
     from dshloop.cli.repl.talk import Talk
-    from dshloop.runs.exporting import Exported, Format
+    from dshloop.runs.kept.exporting import Exported, Format
 
 _SUFFIXES: dict[str, Format] = {
     ".html": "html", ".htm": "html", ".json": "json", ".jsonl": "jsonl",
@@ -61,7 +61,7 @@ def _write(talk: Talk, name: str, form: Format) -> None:
 
 
 def _exported(talk: Talk, form: Format, last: int | None = None) -> Exported:
-    from dshloop.runs.exporting import export_session
+    from dshloop.runs.kept.exporting import export_session
 
     talk.require_stored()
     if not talk.conversation.kept:

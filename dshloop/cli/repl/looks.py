@@ -9,7 +9,7 @@ from dshloop.cli.repl.editor import edited
 from dshloop.cli.repl.words import count_of
 from dshloop.errors import UsageError
 from dshloop.host.abort import AbortSignal
-from dshloop.runs.recalled import Recalled, memory_state, recalled_in
+from dshloop.runs.watching.recalled import Recalled, memory_state, recalled_in
 
 if TYPE_CHECKING:
     from dshloop.cli.repl.talk import Talk

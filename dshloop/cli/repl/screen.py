@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from prompt_toolkit.utils import get_cwidth
 
 from dshloop.environment import Environment
-from dshloop.runs.telling import Told
+from dshloop.runs.watching.telling import Told
 from dshloop.terminal import one_line, visible
 
 _DIM, _RED, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[0m"

@@ -21,14 +21,14 @@ from dshloop.cli.repl.typeahead import restored
 from dshloop.errors import DshloopError, ExitCode, SessionNotFoundError, UsageError
 from dshloop.host.abort import USER, Cause
 from dshloop.llm.messages import Message
-from dshloop.runs.branching import past_turns, reopening
-from dshloop.runs.conversation import Conversation, RunOptions
 from dshloop.runs.interrupts import Running
-from dshloop.runs.recalled import keep_apart
-from dshloop.runs.reply import reason_of
-from dshloop.runs.status import Spent, status_of
-from dshloop.runs.telling import Narrator
+from dshloop.runs.talking.branching import past_turns, reopening
+from dshloop.runs.talking.conversation import Conversation, RunOptions
 from dshloop.runs.terminating import terminations
+from dshloop.runs.watching.recalled import keep_apart
+from dshloop.runs.watching.reply import reason_of
+from dshloop.runs.watching.status import Spent, status_of
+from dshloop.runs.watching.telling import Narrator
 from dshloop.sessions.catalog import find_id
 from dshloop.terminal import one_line
 

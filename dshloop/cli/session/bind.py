@@ -32,7 +32,7 @@ def bind(
     Until then they are inferred from its preset, and change when the routes do. A session that is
     bound stays as it is.
     """
-    from dshloop.runs.explaining import bind as bind_session
+    from dshloop.runs.docks.explaining import bind as bind_session
     from dshloop.runs.stored import StoredSessions
 
     run = invocation(ctx)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def session_ids(ctx: Any, args: list[str], incomplete: str) -> list[tuple[str, str]]:
-    from dshloop.runs.listing import list_sessions
+    from dshloop.runs.kept.listing import list_sessions
 
     invoked = invocation(ctx)
     rows = list_sessions(invoked.places, invoked.env.cwd, limit=20).rows

@@ -14,7 +14,7 @@ from dshloop.errors import UsageError
 from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
-    from dshloop.runs.exporting import Exported, Format
+    from dshloop.runs.kept.exporting import Exported, Format
 
 app = new_app("session", "")
 
@@ -55,7 +55,7 @@ def export(
     Tool calls, thoughts and injected context are folded in pages. The HTML page has no script and
     loads nothing. Of a damaged log all that is whole is exported.
     """
-    from dshloop.runs.exporting import export_session
+    from dshloop.runs.kept.exporting import export_session
 
     invoked = invocation(ctx)
     kind = _kind(form, to)
@@ -69,7 +69,7 @@ def export(
 
 
 def _printed(exported: Exported, warnings: Any) -> Result[dict[str, Any]]:
-    from dshloop.runs.exporting import outcome
+    from dshloop.runs.kept.exporting import outcome
 
     text = exported.text()
     return Result(outcome(exported, None, text), Document(text), warnings=warnings)
@@ -77,7 +77,7 @@ def _printed(exported: Exported, warnings: Any) -> Result[dict[str, Any]]:
 
 def _written(exported: Exported, path: Path, warnings: Any) -> Result[dict[str, Any]]:
     from dshloop.files import shown
-    from dshloop.runs.exporting import outcome
+    from dshloop.runs.kept.exporting import outcome
 
     exported.write(path)
     notices = []
@@ -96,7 +96,7 @@ def _way_on(exported: Exported) -> str:
 
 
 def _kind(form: str | None, to: str | None) -> Format:
-    from dshloop.runs.exporting import FORMATS
+    from dshloop.runs.kept.exporting import FORMATS
 
     if to is not None:
         if to != "dsh" or form is not None:
@@ -120,7 +120,7 @@ def _target(
     invoked: Invocation, exported: Exported, out: str | None, *, install: bool
 ) -> Path | None:
     if install:
-        from dshloop.runs.exporting import dsh_place
+        from dshloop.runs.kept.exporting import dsh_place
 
         return dsh_place(invoked.places, exported.session)
     if out is None or out == "-":

@@ -29,7 +29,7 @@ def search(
     Words are found in every form, in any script. What sessions say is kept in an index in our
     data folder, which follows them and can be removed at any time.
     """
-    from dshloop.runs.listing import short_ids
+    from dshloop.runs.kept.listing import short_ids
     from dshloop.sessions import search as searching
     from dshloop.sessions.catalog import entries
     from dshloop.sessions.index import SessionIndex

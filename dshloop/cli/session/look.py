@@ -15,7 +15,7 @@ from dshloop.errors import UsageError
 from dshloop.result import Caution, Result, Table
 
 if TYPE_CHECKING:
-    from dshloop.runs.listing import Row
+    from dshloop.runs.kept.listing import Row
 
 app = new_app("session", "")
 
@@ -53,7 +53,7 @@ def list_command(
     ] = 50,
 ) -> Result[list[dict[str, Any]]]:
     """List the sessions of this folder, ours and those of dsh, newest first."""
-    from dshloop.runs.listing import Wanted, list_sessions
+    from dshloop.runs.kept.listing import Wanted, list_sessions
     from dshloop.sessions.index import SessionIndex
 
     invoked = invocation(ctx)
@@ -117,7 +117,7 @@ def show(
     session: Annotated[str, Session],
 ) -> Result[dict[str, Any]]:
     """Show what was said and done in a session of ours or of dsh."""
-    from dshloop.runs.show import show_session
+    from dshloop.runs.kept.show import show_session
 
     invoked = invocation(ctx)
     found = show_session(invoked.places, session, invoked.env.cwd)

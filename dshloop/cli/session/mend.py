@@ -32,7 +32,7 @@ def fsck(
     Exit code 1 when anything is. A turn that was left open is no damage: it is closed when the
     session goes on.
     """
-    from dshloop.runs.checking import check_every, check_session
+    from dshloop.runs.kept.checking import check_every, check_session
 
     invoked = invocation(ctx)
     if everything is (session is not None):
@@ -64,7 +64,7 @@ def repair(
     lost, those behind are numbered anew with all that refers to them, the result of a lost call
     goes too, and a call whose result is lost is answered as dsh answers it. Everything is counted.
     """
-    from dshloop.runs.checking import repair_session
+    from dshloop.runs.kept.checking import repair_session
 
     invoked = invocation(ctx)
     variables = invoked.env.variables

@@ -17,8 +17,8 @@ from dshloop.errors import ExitCode
 from dshloop.result import Result
 
 if TYPE_CHECKING:
-    from dshloop.runs.options import RunOptions
-    from dshloop.runs.replaying import Replayed
+    from dshloop.runs.kept.replaying import Replayed
+    from dshloop.runs.talking.options import RunOptions
     from dshloop.sessions.differing import Difference
 
 app = new_app("session", "")
@@ -66,8 +66,8 @@ def replay(
     itself is only read, of whatever kind it is; the replay works on an empty memory and leaves
     nothing. Without --recorded a model is asked, and tools that nobody has to allow are run.
     """
-    from dshloop.runs.recorded import read_recorded
-    from dshloop.runs.replaying import Replay
+    from dshloop.runs.kept.recorded import read_recorded
+    from dshloop.runs.kept.replaying import Replay
     from dshloop.sessions.locate import locate
 
     invoked = invocation(ctx)
@@ -86,7 +86,7 @@ def replay(
 
 def _options(invoked: Invocation, driver: str | None, loop: str | None) -> RunOptions:
     from dshloop.runs.engines import engine_row, engine_settings
-    from dshloop.runs.options import RunOptions
+    from dshloop.runs.talking.options import RunOptions
 
     env, rows = invoked.env, run_rows(invoked)
     engines = engine_settings(

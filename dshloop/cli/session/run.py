@@ -16,7 +16,7 @@ from dshloop.errors import PromptMissingError
 from dshloop.result import Result, Stream
 
 if TYPE_CHECKING:
-    from dshloop.runs.conversation import RunOptions
+    from dshloop.runs.talking.conversation import RunOptions
 
 app = new_app("session", "")
 
@@ -42,9 +42,9 @@ def run(
     if said is None and prompt != "-" and not asked.stdin and invoked.env.stdin_tty:
         return _converse(invoked, options, asked)
     reads = said is None or asked.stdin
-    from dshloop.runs.bounds import Bounds
-    from dshloop.runs.prompts import prompts
-    from dshloop.runs.run import run_session
+    from dshloop.runs.talking.bounds import Bounds
+    from dshloop.runs.talking.prompts import prompts
+    from dshloop.runs.talking.run import run_session
 
     texts = prompts(said, invoked.env.stdin if reads else None, kind)
     bounds = Bounds(asked.max_turns, asked.timeout)

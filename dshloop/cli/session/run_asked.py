@@ -13,14 +13,14 @@ from dshloop.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dshloop.runs.conversation import RunOptions
     from dshloop.runs.profile import ProfileRows
-    from dshloop.runs.prompts import Format
+    from dshloop.runs.talking.conversation import RunOptions
+    from dshloop.runs.talking.prompts import Format
 
 
 def run_options(invoked: Invocation, typed: Typed) -> RunOptions:
     """Give the options of a run. Raises USAGE, and what the files and the profile raise."""
-    from dshloop.runs.conversation import RunOptions
+    from dshloop.runs.talking.conversation import RunOptions
 
     options = RunOptions(
         cwd=_folder(invoked, typed.cwd),
@@ -48,7 +48,7 @@ def run_options(invoked: Invocation, typed: Typed) -> RunOptions:
 
 def input_format(typed: Typed) -> Format:
     """Give the format of standard input. Raises USAGE."""
-    from dshloop.runs.prompts import FORMATS
+    from dshloop.runs.talking.prompts import FORMATS
 
     name = "text" if typed.input_format is None else typed.input_format
     for known in FORMATS:
@@ -68,11 +68,11 @@ def _folder(invoked: Invocation, cwd: str | None) -> Path:
 
 def _rows(invoked: Invocation, typed: Typed) -> ProfileRows:
     """Have the rows of this run allow what is asked for."""
-    from dshloop.runs.asked import asked_rows, read_allowed
+    from dshloop.runs.talking.asked import asked_rows, read_allowed
 
     rows = asked_rows(run_rows(invoked), read_allowed(typed.allow), typed.memory)
     if typed.read_only:
-        from dshloop.runs.reading import read_only_rows
+        from dshloop.runs.talking.reading import read_only_rows
 
         rows = read_only_rows(rows)
     return rows
@@ -85,7 +85,7 @@ def _with_system(invoked: Invocation, options: RunOptions, typed: Typed) -> RunO
         return options
     from dataclasses import replace
 
-    from dshloop.runs.asked import read_system, with_system
+    from dshloop.runs.talking.asked import read_system, with_system
 
     if text.startswith("@"):
         from dshloop.paths import absolute
@@ -99,7 +99,7 @@ def _with_system(invoked: Invocation, options: RunOptions, typed: Typed) -> RunO
 def _as_agent(invoked: Invocation, options: RunOptions, typed: Typed) -> RunOptions:
     if typed.agent is None:
         return options
-    from dshloop.runs.declared import as_agent
+    from dshloop.runs.talking.declared import as_agent
 
     return as_agent(options, typed.agent, invoked.places)
 
@@ -132,12 +132,12 @@ def _with_files(invoked: Invocation, options: RunOptions, typed: Typed) -> RunOp
 
     env = invoked.env
     if typed.attach:
-        from dshloop.runs.attaching import read_attachments
+        from dshloop.runs.talking.attaching import read_attachments
 
         paths = [absolute(each, env.cwd, env.variables) for each in typed.attach]
         options = replace(options, attached=read_attachments(paths))
     if typed.transcript is not None:
-        from dshloop.runs.transcribing import Transcribing
+        from dshloop.runs.talking.transcribing import Transcribing
 
         path = absolute(typed.transcript, env.cwd, env.variables)
         options = replace(options, watcher=Transcribing(path))

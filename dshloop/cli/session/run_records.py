@@ -9,7 +9,7 @@ from dshloop.errors import ExitCode
 from dshloop.result import Caution, End, Stream
 
 if TYPE_CHECKING:
-    from dshloop.runs.run import Ended, Record
+    from dshloop.runs.talking.run import Ended, Record
 
 
 def record_stream(records: Iterator[Record], *, verbose: bool = False) -> Stream:
@@ -18,12 +18,12 @@ def record_stream(records: Iterator[Record], *, verbose: bool = False) -> Stream
     Beside those are told requests that are made again; with ``verbose`` thoughts, calls and added
     context too.
     """
-    from dshloop.runs.reply import Reply
+    from dshloop.runs.watching.reply import Reply
 
     reply = Reply()
     told = reply.notice_of
     if verbose:
-        from dshloop.runs.telling import Asides
+        from dshloop.runs.watching.telling import Asides
 
         told = Asides().of
 
@@ -37,7 +37,7 @@ def record_stream(records: Iterator[Record], *, verbose: bool = False) -> Stream
 
 
 def _record(record: Record) -> Mapping[str, Any] | End:
-    from dshloop.runs.run import Ended, Opened
+    from dshloop.runs.talking.run import Ended, Opened
 
     if isinstance(record, Ended):
         return _end(record)
@@ -47,7 +47,7 @@ def _record(record: Record) -> Mapping[str, Any] | End:
 
 
 def _end(ended: Ended) -> End:
-    from dshloop.runs.reply import failure_text
+    from dshloop.runs.watching.reply import failure_text
 
     fields: dict[str, Any] = {"id": ended.id, "turns": ended.turns}
     warnings = []

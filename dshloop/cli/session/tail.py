@@ -99,7 +99,7 @@ def _text(record: Mapping[str, Any]) -> str | None:
         return f"(open in {owner})\n\n" if owner else None
     if record["type"] == "notice":
         return f"({record['message']})\n\n"
-    from dshloop.runs.show import event_text
+    from dshloop.runs.kept.show import event_text
 
     text = event_text(record["event"])
     return None if text is None else f"{text}\n\n"

@@ -22,11 +22,11 @@ from dshloop.loops.registry import Loop
 from dshloop.paths import Places
 from dshloop.runs.authoring.report import Unmet
 from dshloop.runs.authoring.subjects import Subject
-from dshloop.runs.making import agent_in
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.reply import failure_of, failure_text, reason_of
 from dshloop.runs.stored import StoredSessions
+from dshloop.runs.talking.making import agent_in
+from dshloop.runs.watching.reply import failure_of, failure_text, reason_of
 from dshloop.transcripts.vocabulary import Event
 
 SAYING = parse_script("after: last\nturns: [one, two]\n")

@@ -13,13 +13,13 @@ from dshloop.drivers.fake import LOCAL_PROVIDERS
 from dshloop.errors import DshloopError, InternalError, LockHeldError
 from dshloop.host.abort import AbortSignal
 from dshloop.llm.messages import plain_text
-from dshloop.runs.conversation import Conversation
 from dshloop.runs.matrix.checks import verdict
 from dshloop.runs.matrix.opening import run_options
 from dshloop.runs.matrix.outcomes import TIMEOUT, UNAVAILABLE, blank
 from dshloop.runs.matrix.plan import Cell
 from dshloop.runs.matrix.surroundings import Surroundings
-from dshloop.runs.reply import failure_of, reason_of
+from dshloop.runs.talking.conversation import Conversation
+from dshloop.runs.watching.reply import failure_of, reason_of
 from dshloop.sessions.session import Clock
 from dshloop.sessions.stats import Stats, count
 from dshloop.times import iso_time

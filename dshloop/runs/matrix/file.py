@@ -24,11 +24,11 @@ from dshloop.files import require_text, shown
 from dshloop.loops.fields import Fields, Page
 from dshloop.loops.loops_file import LoopsFile
 from dshloop.loops.names import is_text
-from dshloop.runs.asked import ALLOWED
 from dshloop.runs.matrix.axes import read_agents, read_drivers, read_loops, read_models
 from dshloop.runs.matrix.checks import COMMAND_SECONDS, KINDS, Check, Kind
 from dshloop.runs.matrix.design import DriverChoice, Matrix, ModelChoice, Prompt, Subject
 from dshloop.runs.matrix.entries import each, read_needs, read_words, require_distinct
+from dshloop.runs.talking.asked import ALLOWED
 
 _KEYS = (
     "agents", "loops", "drivers", "models", "prompts", "repeats", "checks", "timeout", "needs",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from dshloop.config import Config, read_config
 from dshloop.drivers import FAKE, choose
 from dshloop.drivers.settings import EngineSettings
-from dshloop.runs.conversation import RunOptions
 from dshloop.runs.engines import engine_settings
 from dshloop.runs.matrix.plan import Asked, Cell
 from dshloop.runs.matrix.surroundings import Surroundings
-from dshloop.runs.models import ModelAsked
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.models import ModelAsked
 
 if TYPE_CHECKING:
     from dshloop.llm.providers import Providers

@@ -11,12 +11,12 @@ from dshloop.errors import MatrixChangedError
 from dshloop.files import shown
 from dshloop.loops.loops_file import LoopsFile, Registered
 from dshloop.paths import Places
-from dshloop.runs.asked import asked_rows
 from dshloop.runs.matrix.design import Matrix
 from dshloop.runs.matrix.plan import Cell, cells, fingerprint
 from dshloop.runs.matrix.record import About, Run, begin, new_id, runs
 from dshloop.runs.matrix.surroundings import Surroundings
 from dshloop.runs.profile import ProfileRows
+from dshloop.runs.talking.asked import asked_rows
 from dshloop.times import iso_time
 
 if TYPE_CHECKING:

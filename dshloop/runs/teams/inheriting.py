@@ -16,8 +16,8 @@ from dshloop.host.agent import Agent
 from dshloop.host.presets import preset_of
 from dshloop.loops.binding import Binding, read_binding
 from dshloop.loops.names import require_driver_name, require_loop_id
-from dshloop.runs.models import ModelAsked
-from dshloop.runs.options import RunOptions
+from dshloop.runs.talking.models import ModelAsked
+from dshloop.runs.talking.options import RunOptions
 from dshloop.runs.teams.service import AgentTeams
 
 

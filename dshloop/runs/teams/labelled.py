@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dshloop.runs.reply import Reply
-from dshloop.runs.show import event_text
+from dshloop.runs.kept.show import event_text
+from dshloop.runs.watching.reply import Reply
 from dshloop.terminal import one_line
 
 _SHOWN = frozenset({"tool/call", "tool/result"})

@@ -13,14 +13,14 @@ from dshloop.host.calling import call
 from dshloop.host.engine import AgentHandle
 from dshloop.llm.messages import plain_text, user_message
 from dshloop.loops.binding import Binding, read_binding
-from dshloop.runs.making import as_ours
-from dshloop.runs.models import ModelAsked
-from dshloop.runs.opening import Opening
-from dshloop.runs.options import RunOptions
 from dshloop.runs.process import Process
-from dshloop.runs.reply import failure_of, failure_text, reason_of
-from dshloop.runs.run import Ended
 from dshloop.runs.stored import StoredSessions
+from dshloop.runs.talking.making import as_ours
+from dshloop.runs.talking.models import ModelAsked
+from dshloop.runs.talking.opening import Opening
+from dshloop.runs.talking.options import RunOptions
+from dshloop.runs.talking.run import Ended
+from dshloop.runs.watching.reply import failure_of, failure_text, reason_of
 from dshloop.transcripts.vocabulary import Event
 
 

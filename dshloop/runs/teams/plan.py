@@ -25,9 +25,9 @@ from dshloop.loops.team_file import TeamFile, read_team_file
 from dshloop.loops.teaming import MOST_AGENTS
 from dshloop.paths import Places
 from dshloop.plugins.built_in import DOCK
-from dshloop.runs.declared import as_agent
-from dshloop.runs.options import RunOptions
 from dshloop.runs.profile import ProfileRows
+from dshloop.runs.talking.declared import as_agent
+from dshloop.runs.talking.options import RunOptions
 from dshloop.runs.teams.member import Member
 from dshloop.sessions.catalog import find
 from dshloop.sessions.naming import uuid7

@@ -13,9 +13,9 @@ from dshloop.host.agent import Agent
 from dshloop.loops.teaming import SERVICE
 from dshloop.paths import Places
 from dshloop.runs.interrupts import Running
-from dshloop.runs.options import RunOptions
 from dshloop.runs.process import Process, start_process
 from dshloop.runs.stored import StoredSessions
+from dshloop.runs.talking.options import RunOptions
 from dshloop.runs.teams.member import Member, Worked
 from dshloop.runs.teams.plan import TeamPlan
 from dshloop.runs.teams.scripted import TeamScripts

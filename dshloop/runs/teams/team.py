@@ -9,9 +9,9 @@ from typing import Any
 
 from dshloop.host.abort import USER, Cause
 from dshloop.host.agent import Agent
-from dshloop.runs.making import as_ours
 from dshloop.runs.process import Process
 from dshloop.runs.stored import StoredSessions
+from dshloop.runs.talking.making import as_ours
 from dshloop.runs.teams.member import (
     Member,
     Worked,

@@ -14,9 +14,9 @@ from dshloop.memory.outbox import Entry, Item, Outbox, Policy
 from dshloop.memory.outbox_flush import outboxes
 from dshloop.paths import Places, find_places
 from dshloop.plugins.built_in import ROWS
-from dshloop.runs.conversation import RunOptions
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.run import run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import run_session
 from tests.cli.memory.steps import memory, typed
 
 OURS = "patchouli:dshloop"

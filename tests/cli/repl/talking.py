@@ -21,7 +21,7 @@ from dshloop.cli.repl.lines import Lines
 from dshloop.cli.repl.talk import Left
 from dshloop.drivers.script import Script, parse_script
 from dshloop.environment import Environment
-from dshloop.runs.conversation import RunOptions
+from dshloop.runs.talking.conversation import RunOptions
 
 HOME = Path("/home/dev")
 

@@ -21,9 +21,9 @@ from dshloop.environment import Environment
 from dshloop.errors import ExitCode, OutputExistsError
 from dshloop.llm.credentials import Keyring
 from dshloop.llm.providers import read_providers
-from dshloop.runs.conversation import Conversation
 from dshloop.runs.profile import ProfileRows
-from dshloop.runs.transcribing import Transcribing
+from dshloop.runs.talking.conversation import Conversation
+from dshloop.runs.talking.transcribing import Transcribing
 from tests.cli.repl.talking import HOME, script, talk
 from tests.fake_model import fake_model
 from tests.running import dshloop

@@ -20,8 +20,8 @@ from dshloop.drivers.fake import FAKE_REPLY
 from dshloop.llm.credentials import Keyring
 from dshloop.llm.providers import read_providers
 from dshloop.paths import find_places
-from dshloop.runs.conversation import Conversation, RunOptions
-from dshloop.runs.telling import Told
+from dshloop.runs.talking.conversation import Conversation, RunOptions
+from dshloop.runs.watching.telling import Told
 from tests.cli.repl.talking import talk
 from tests.running import dshloop
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from dshloop.errors import ExitCode
-from dshloop.runs.asked import asked_rows
 from dshloop.runs.profile import ProfileRows
+from dshloop.runs.talking.asked import asked_rows
 from tests.cli.repl.talking import script, talk
 from tests.running import dshloop
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dshloop.cli.repl.screen import Screen
 from dshloop.environment import Environment
-from dshloop.runs.telling import Told
+from dshloop.runs.watching.telling import Told
 from tests.running import Terminal
 
 

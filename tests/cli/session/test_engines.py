@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dshloop.paths import Places
-from dshloop.runs.conversation import RunOptions
-from dshloop.runs.run import Ended, Happened, run_session
+from dshloop.runs.talking.conversation import RunOptions
+from dshloop.runs.talking.run import Ended, Happened, run_session
 from tests.drivers.engines import Stage
 from tests.running import dshloop
 

@@ -16,9 +16,9 @@ from dshloop.memory.entries import OBSERVATION
 from dshloop.memory.store import Filters
 from dshloop.paths import Places
 from dshloop.plugins.built_in import MEMORY, completed
-from dshloop.runs.asked import asked_rows
 from dshloop.runs.memory import memory_place
 from dshloop.runs.profile import ProfileRows
+from dshloop.runs.talking.asked import asked_rows
 from tests.fake_model import FakeModel, fake_model
 from tests.running import Ran, dshloop
 

@@ -1,0 +1,1 @@
+"""The dock of a profile: looked at, explained, checked, started."""

@@ -1,0 +1,1 @@
+"""Stored sessions: listed, shown, checked, exported, played again."""

@@ -1,0 +1,1 @@
+"""What a run is asked, opened and talked to with."""
