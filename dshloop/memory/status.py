@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from dshloop.errors import DshloopError, ExitCode
+from dshloop.errors import DshloopError, ExitCode, OutboxUnusableError
 from dshloop.times import iso_time
 
 if TYPE_CHECKING:
-    from dshloop.memory.outbox import Outbox
+    from dshloop.memory.outbox import Outbox, State
     from dshloop.memory.store import MemoryReader, Stats
 
 FLUSH = "dshloop memory outbox flush"
@@ -123,7 +123,8 @@ def status_of(
 
     ``where`` is its address as far as it is known before it is opened.
     """
-    waiting = waiting_in(outboxes)
+    broken: list[DshloopError] = []
+    waiting = waiting_in(outboxes, broken.append)
     found = Status(store, where, reachable=False, waiting=waiting)
     try:
         reader = open_reader()
@@ -136,12 +137,16 @@ def status_of(
         auth = "refused" if error.code == "PEER_DENIED" else found.probe.auth
         probe = found.probe._replace(auth=auth)
         found = found._replace(probe=probe, error=error)
+    if broken and found.error is None:
+        found = found._replace(error=broken[0])
     return found._replace(mend=_mending(found))
 
 
-def waiting_in(outboxes: Sequence[Outbox]) -> Waiting:
-    """Sum up outboxes."""
-    states = [outbox.state() for outbox in outboxes]
+def waiting_in(
+    outboxes: Sequence[Outbox], tell: Callable[[DshloopError], object] = lambda _error: None
+) -> Waiting:
+    """Sum up outboxes; of one that can't be used nothing but that is known, and is told."""
+    states = [_state(outbox, tell) for outbox in outboxes]
     successes = [one.last_success for one in states if one.last_success is not None]
     return Waiting(
         tuple(one.store for one in states),
@@ -153,6 +158,16 @@ def waiting_in(outboxes: Sequence[Outbox]) -> Waiting:
         max(successes, default=None),
         next((one.last_error for one in states if one.last_error), None),
     )
+
+
+def _state(outbox: Outbox, tell: Callable[[DshloopError], object]) -> State:
+    from dshloop.memory.outbox_entries import State
+
+    try:
+        return outbox.state()
+    except OutboxUnusableError as error:
+        tell(error)
+        return State(outbox.store, 0, 0, 0, 0, None, None, error.message)
 
 
 def _probed(reader: MemoryReader, where: str | None, seconds: float) -> Probe:

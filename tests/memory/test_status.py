@@ -157,3 +157,18 @@ def test_a_store_is_asked_how_it_is_before_it_counts(database: Path) -> None:
 
     found = of("asked", lambda: Asked(database))
     assert found.probe == Probe("7.1", "accepted", ("within 1",))
+
+
+def test_an_outbox_that_can_not_be_used_is_part_of_the_answer(
+    database: Path, tmp_path: Path
+) -> None:
+    broken, whole = (Outbox(tmp_path / "outbox", name) for name in ("a", "b"))
+    whole.put("s1", [Item("observe", 1)])
+    broken.path.write_text("no database at all " * 20)
+    found = of("embedded", lambda: SqliteStore(database), broken, whole)
+    assert (found.reachable, found.waiting.pending) == (True, 1)
+    assert found.error is not None
+    assert (found.error.code, found.exit_code) == ("OUTBOX_UNUSABLE", ExitCode.FAILED)
+    assert found.as_json()["last_error"] == found.error.message
+    for box in (broken, whole):
+        box.close()

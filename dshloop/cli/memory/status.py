@@ -11,7 +11,7 @@ from dshloop.cli.invocation import Invocation
 from dshloop.cli.memory.common import WriteVerb, given, module_app
 from dshloop.cli.memory.opening import way_to_open
 from dshloop.cli.params import invocation
-from dshloop.errors import ExitCode, StoreUnsupportedError, UsageError
+from dshloop.errors import DshloopError, ExitCode, StoreUnsupportedError, UsageError
 from dshloop.result import Caution, Result
 from dshloop.terminal import one_line
 
@@ -177,14 +177,21 @@ def _is_for(outbox: str, store: str, where: str | None, own: str) -> bool:
 def _others(run: Invocation, found: Sequence[Status]) -> list[Caution]:
     """Tell of what waits for other stores."""
     from dshloop.memory.outbox_flush import outboxes
+    from dshloop.memory.status import waiting_in
 
     told = {name for one in found for name in one.waiting.outboxes}
-    others = [one.state() for one in outboxes(run.places.outbox) if one.store not in told]
-    waiting = {one.store: one.pending for one in others if one.pending}
+    broken: list[DshloopError] = []
+    others = [
+        waiting_in([one], broken.append)
+        for one in outboxes(run.places.outbox)
+        if one.store not in told
+    ]
+    waiting = {one.outboxes[0]: one.pending for one in others if one.pending}
+    cautions = [Caution(error.message, error.code) for error in broken]
     if not waiting:
-        return []
+        return cautions
     text = f"{sum(waiting.values())} entries wait for other stores: {', '.join(waiting)}"
-    return [Caution(text, "OUTBOX_ELSEWHERE", details={"stores": waiting})]
+    return [*cautions, Caution(text, "OUTBOX_ELSEWHERE", details={"stores": waiting})]
 
 
 def _checked(found: Sequence[Status]) -> Result[Any]:
