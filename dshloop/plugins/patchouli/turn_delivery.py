@@ -33,6 +33,7 @@ POLICY = Policy(attempts=12, age=86_400.0)
 FAILED = "patchouli durable turn capture failed: {}"
 PLUGIN_FAILED = 'patchouli update failed for memory plugin "{}": {}'
 _AGAIN = 1.0  # seconds until what another process was delivering is looked at again
+_UNUSABLE = 5.0  # seconds until an outbox that could not be read is tried again
 
 Place = Mapping[str, Any]
 """Where a turn stands: ``{session, log, turn, start, end, agent}``."""
@@ -209,17 +210,14 @@ class TurnDelivery:
         """Deliver what earlier processes and failed attempts left, until the lifetime ends."""
         if self._folder is None:
             return
-        stopped = asyncio.Event()
-        self._lifetime.on_abort(stopped.set)
         self._lifetime.on_abort(self._wake.set)
         await asyncio.sleep(0)
-        while not self._lifetime.aborted:
-            self._wake.clear()
+        while True:
             pause = await self._round()
-            if pause is None:
-                await self._wake.wait()
-                pause = _AGAIN
-            await _within(stopped, pause)
+            if self._lifetime.aborted:
+                return
+            self._wake.clear()  # of what failed in the round itself
+            await _within(self._wake, pause)
 
     async def _round(self) -> float | None:
         """Deliver what is due to the plugins that are there; give how long to wait for more."""
@@ -232,7 +230,7 @@ class TurnDelivery:
                 next_at = await asyncio.to_thread(outbox.next_at)
             except OutboxUnusableError as error:
                 self._warn(error.message)
-                continue
+                next_at = self._clock() + _UNUSABLE
             if next_at is not None:
                 left = max(_AGAIN, next_at - self._clock())
                 pause = left if pause is None else min(pause, left)
@@ -252,7 +250,7 @@ class TurnDelivery:
         self._open.clear()
 
 
-async def _within(event: asyncio.Event, seconds: float) -> None:
+async def _within(event: asyncio.Event, seconds: float | None) -> None:
     waiting = asyncio.ensure_future(event.wait())
     try:
         await asyncio.wait({waiting}, timeout=seconds)
