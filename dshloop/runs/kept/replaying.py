@@ -35,7 +35,7 @@ from dshloop.sessions.session import Clock
 from dshloop.transcripts.vocabulary import Event
 
 if TYPE_CHECKING:
-    from dshloop.drivers.recorded import RecordedModel
+    from dshloop.drivers.playback import RecordedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Replay:
     async def _play(self, places: Places, options: RunOptions) -> tuple[Conversation, list[Event]]:
         player: RecordedModel | None = None
         if self.recorded:
-            from dshloop.drivers.recorded import RecordedModel
+            from dshloop.drivers.playback import RecordedModel
 
             player = RecordedModel(
                 self.source.recording,
@@ -163,7 +163,7 @@ class Replay:
         conversation = await Conversation.open(places, options, self.clock)
         try:
             if self.recorded:
-                from dshloop.drivers.recorded import play_memory, play_tools
+                from dshloop.drivers.playback import play_memory, play_tools
 
                 play_tools(conversation.agent, self.source.recording)
                 play_memory(conversation.agent, self.source.recording)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dshloop.drivers.recorded import play_tools
+from dshloop.drivers.playback import play_tools
 from dshloop.host.tools import Tool
 from dshloop.sessions.recording import Offered, Recording
 from tests.host.scripted import Scripted, agent_on
