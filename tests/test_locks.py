@@ -210,6 +210,17 @@ def test_dsh_lock_of_a_dead_process_is_taken_over(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_taker_left_who_was_killed_late_goes_with_the_next_lock(tmp_path: Path) -> None:
+    left = tmp_path / "package.json.lock.takeover-0123456789abcdef"
+    left.write_text(f"{dead_pid()}\n")
+    at_work = tmp_path / "package.json.lock.takeover-fedcba9876543210"
+    at_work.write_text(f"{os.getppid()}\n")
+    with locks.hold_dsh(tmp_path / "package.json", command="dshloop x", wait=0):
+        pass
+    assert not left.exists()
+    assert at_work.exists()
+
+
 def test_dsh_lock_of_a_killed_dshloop_is_stale(tmp_path: Path) -> None:
     target = tmp_path / "package.json"
     with held_by_child("hold_dsh", target) as child:

@@ -74,6 +74,7 @@ def _acquire(lock: Path, wait: float) -> bool:
     pause = FIRST_PAUSE
     while True:
         if _create_whole(lock, f"{os.getpid()}\n".encode()):
+            _remove_stale_claims(lock)
             return True
         if _remove_stale(lock):
             continue
@@ -152,6 +153,14 @@ def _remove_stale(lock: Path) -> bool:
         return True
     finally:
         claim.unlink(missing_ok=True)
+
+
+def _remove_stale_claims(lock: Path) -> None:
+    """Remove what takers left who were killed when the lock that they took over was gone."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(lock.parent):  # noqa: PTH208 - every edit comes by here
+            if name.startswith(f"{lock.name}.takeover-"):
+                _remove_stale_claim(lock.with_name(name))
 
 
 def _remove_stale_claim(claim: Path) -> bool:

@@ -82,7 +82,7 @@ def test_acknowledged_events_survive_a_kill(isolated: Path) -> None:
 
 
 def test_a_terminated_run_is_resumed_and_an_interrupted_one_is_closed(isolated: Path) -> None:
-    for number, (kill, code) in enumerate(((signal.SIGTERM, -15), (signal.SIGINT, 130))):
+    for number, (kill, code) in enumerate(((signal.SIGTERM, 143), (signal.SIGINT, 130))):
         words = ["--driver", "fake", "--session-id", f"s{number}"]
         run = subprocess.Popen([*RUN, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert run.stdin is not None
