@@ -35,7 +35,7 @@ def run_options(cell: Cell, around: Surroundings, cwd: Path) -> RunOptions:
         return read_providers(config, keys)
 
     choice = None if asked.driver is None else choose(asked.driver)
-    modelless = choice is not None and (choice.name == FAKE or choice.provider is not None)
+    modelless = choice is not None and not choice.asks_model
     options = RunOptions(
         cwd=cwd,
         command=around.command,
