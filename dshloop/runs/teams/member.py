@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from dshloop.drivers import Choice, choose
+from dshloop.drivers import DEFAULT, Choice, choose
 from dshloop.errors import DshloopError, ExitCode
 from dshloop.host.agent import Agent
 from dshloop.host.calling import call
@@ -110,7 +110,7 @@ def _asking(process: Process, options: RunOptions) -> RunOptions:
         driver = process.dock.resolve(selection).driver
     except DshloopError:  # which opening raises too
         return options
-    answers = Choice(driver, None if choice is None else choice.provider)
+    answers = Choice(driver or DEFAULT, None if choice is None else choice.provider)
     return options if answers.asks_model else replace(options, model=ModelAsked())
 
 
