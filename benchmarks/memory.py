@@ -25,10 +25,10 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate, islice, product
 from pathlib import Path
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, NewObservation
 from dshloop.memory.sqlite.connect import open_for_writing, transaction
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 
 QUESTIONS = 200
 REMEMBERED = 2_000

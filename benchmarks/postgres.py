@@ -26,11 +26,11 @@ from typing import Any
 
 from memory import Texts, percentile
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, Observation
 from dshloop.memory.postgres.pools import Place
 from dshloop.memory.postgres.store import PostgresStore
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 
 SCHEMA = "dshloop_bench"
 QUESTIONS = 200

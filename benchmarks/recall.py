@@ -32,10 +32,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.observing import observed
 from dshloop.memory.sqlite.store import RowStore, SqliteStore
-from dshloop.memory.store import Filters
 
 KS = (1, 5, 10, 20)
 CATEGORIES = {

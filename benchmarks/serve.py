@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dshloop.memory.store import Filters
+from dshloop.memory.answers import Filters
 from dshloop.memory.stores import open_store
 
 SYLLABLES = ("ba", "do", "ki", "lu", "me", "nor", "pa", "ris", "to", "ven", "xa", "zim")

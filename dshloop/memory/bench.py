@@ -9,8 +9,9 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from dshloop.errors import BenchInvalidError
+from dshloop.memory.answers import Filters, Hit
 from dshloop.memory.bench_file import Question
-from dshloop.memory.store import Filters, Hit, MemoryReader
+from dshloop.memory.store import MemoryReader
 
 KS = (1, 5, 10)
 FIGURES = ("hit", *(f"hit_{k}" for k in KS), "mrr")

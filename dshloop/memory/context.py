@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import MEMORY, OBSERVATION, Entry, Memory, Session
 from dshloop.memory.project_profile import project_profile
-from dshloop.memory.store import Filters, MemoryReader
+from dshloop.memory.store import MemoryReader
 from dshloop.memory.window import (
     BUDGET,
     Block,

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
+from dshloop.memory.answers import DEFAULT_LIMIT, Filters, Hit, Stats
 from dshloop.memory.entries import Entry, Memory, Session
 from dshloop.memory.merging import Origin, merged_entries, merged_hits, same_text
-from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, MemoryReader, Stats
+from dshloop.memory.store import MemoryReader
 from dshloop.memory.store_lanes import Failure, Question, Source, StoreLanes
 
 __all__ = ["PATIENCE", "Failure", "FederatedReader", "Source", "total_of"]

@@ -6,11 +6,12 @@ from collections.abc import Collection, Set
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from dshloop.memory.answers import Filters, Observed
 from dshloop.memory.entries import NewSession
 from dshloop.memory.hook_input import END, START, SUBMIT, HookCall
 from dshloop.memory.merging import same_text
 from dshloop.memory.recalled import Recalled, recalled
-from dshloop.memory.store import Filters, MemoryReader, MemoryRecorder, Observed
+from dshloop.memory.store import MemoryReader, MemoryRecorder
 
 PATIENCE = 5.0
 """Seconds that a store may take for a hook; agents wait longer (`hook_settings.SECONDS`)."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
+from dshloop.memory.answers import Hit
 from dshloop.memory.entries import Entry
-from dshloop.memory.store import Hit
 
 _SMOOTHING = 60
 """How little first ranks count above later ones (Cormack, Clarke and Büttcher, SIGIR 2009)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dshloop.memory.store import Hit
+from dshloop.memory.answers import Hit
 from dshloop.memory.window import Block, body, closing, fitting, item, opening, tokens_of
 
 TAG = "recalled-memory"

@@ -10,8 +10,9 @@ from dshloop.errors import DshloopError, ExitCode, OutboxUnusableError
 from dshloop.times import iso_time
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Stats
     from dshloop.memory.outbox import Outbox, State
-    from dshloop.memory.store import MemoryReader, Stats
+    from dshloop.memory.store import MemoryReader
 
 FLUSH = "dshloop memory outbox flush"
 REPLAY = "dshloop memory outbox replay SESSION"

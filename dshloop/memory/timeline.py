@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dshloop.errors import MemoryEmptyError, MemoryNotFoundError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Entry
 from dshloop.memory.moments import looks_like_date, read_moment
-from dshloop.memory.store import Filters, MemoryReader
+from dshloop.memory.store import MemoryReader
 
 _ID = re.compile(r"(?:mem|obs)_[0-9a-f]+|[0-9a-f]{8,32}")
 

@@ -18,8 +18,9 @@ from dshloop.errors import (
     MemoryTypeError,
     NothingToUndoError,
 )
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import TYPES, Entry, NewMemory, NewObservation, NewSession
-from dshloop.memory.store import DocumentStore, Filters, MemoryStore
+from dshloop.memory.store import DocumentStore, MemoryStore
 from tests.memory import questions
 
 StoreFactory = Callable[[], MemoryStore]

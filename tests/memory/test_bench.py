@@ -9,6 +9,7 @@ import pytest
 
 from dshloop.errors import BenchInvalidError
 from dshloop.json_text import json_text
+from dshloop.memory.answers import Filters, Hit
 from dshloop.memory.bench import (
     Answered,
     Bench,
@@ -20,7 +21,7 @@ from dshloop.memory.bench import (
 )
 from dshloop.memory.bench_file import Question
 from dshloop.memory.entries import Memory
-from dshloop.memory.store import Filters, Hit, MemoryStore
+from dshloop.memory.store import MemoryStore
 
 
 def hit(id_: str, content: str, folded: tuple[str, ...] = ()) -> Hit:

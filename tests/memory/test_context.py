@@ -9,10 +9,11 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dshloop.memory.answers import Filters, Hit
 from dshloop.memory.context import TAG, Window, context
 from dshloop.memory.entries import Entry, Memory, Observation, Session
 from dshloop.memory.project_profile import project_profile
-from dshloop.memory.store import Filters, Hit, MemoryStore
+from dshloop.memory.store import MemoryStore
 from dshloop.memory.window import tokens_of
 
 

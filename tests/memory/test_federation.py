@@ -16,12 +16,13 @@ from dshloop.errors import (
     PeerDownError,
     StoresUnreachableError,
 )
+from dshloop.memory.answers import Filters
 from dshloop.memory.context import context
 from dshloop.memory.entries import NewMemory, NewSession
 from dshloop.memory.federation import Failure, FederatedReader, Source
 from dshloop.memory.sqlite.reader import SqliteReader
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters, MemoryReader
+from dshloop.memory.store import MemoryReader
 
 
 class Hung:

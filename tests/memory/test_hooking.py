@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.hook_input import read_hook
 from dshloop.memory.hook_told import ToldFiles
 from dshloop.memory.hooking import Setup, take
 from dshloop.memory.sqlite.recorder import SqliteRecorder
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 
 SETUP = Setup("shop", "claude-code")
 

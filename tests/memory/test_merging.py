@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dshloop.memory.answers import Hit
 from dshloop.memory.entries import Memory
 from dshloop.memory.merging import Origin, merged_entries, merged_hits, same_text, worth
-from dshloop.memory.store import Hit
 
 
 def memory(id_: str, content: str, at: float = 0.0) -> Memory:

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dshloop.errors import NothingToUndoError
+from dshloop.memory.answers import Document, Filters, Record
 from dshloop.memory.entries import Memory, NewMemory, NewObservation, Observation, Session
 from dshloop.memory.interchange import jsonl
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.store import Document, Filters, Record
 from tests.memory.interchange import rows
 
 MakeStore = Callable[[], Any]

@@ -14,11 +14,11 @@ from dshloop.errors import AgentmemoryRestartingError, AgentmemoryTooLargeError,
 from dshloop.http import connect
 from dshloop.memory.agentmemory.store import AgentmemoryStore
 from dshloop.memory.agentmemory_client import calls
+from dshloop.memory.answers import MERGE, OVERWRITE, SKIP, Filters
 from dshloop.memory.entries import Memory, NewMemory, NewSession, Observation
 from dshloop.memory.interchange.carrying import migrate
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import MERGE, OVERWRITE, SKIP, Filters
 from tests.cli.memory.steps import memory
 from tests.conformance.test_agentmemory import SECRET
 from tests.memory.agentmemory.daemons import store_at

@@ -11,8 +11,8 @@ import pytest
 
 from dshloop.errors import BridgeUnreachableError
 from dshloop.host.rows import HostRow, Spot
+from dshloop.memory.answers import Filters
 from dshloop.memory.outbox_flush import outboxes
-from dshloop.memory.store import Filters
 from dshloop.memory.stores import open_store
 from dshloop.paths import Places
 from dshloop.plugins.built_in import ROWS, completed

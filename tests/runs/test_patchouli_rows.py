@@ -13,9 +13,9 @@ import pytest
 
 from dshloop.errors import OutboxTargetError
 from dshloop.host.rows import HostRow
+from dshloop.memory.answers import Filters
 from dshloop.memory.outbox import Item, Outbox
 from dshloop.memory.outbox_flush import flush, outboxes
-from dshloop.memory.store import Filters
 from dshloop.memory.stores import open_store
 from dshloop.paths import Places
 from dshloop.plugins.built_in import ROWS

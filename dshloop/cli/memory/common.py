@@ -17,10 +17,10 @@ from dshloop.cli.memory import complete
 from dshloop.cli.params import Command, invocation, new_app
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Filters
     from dshloop.memory.entries import Entry
     from dshloop.memory.merging import Origin
     from dshloop.memory.moments import Moment
-    from dshloop.memory.store import Filters
 
 FORMATS = ("text", "json", "jsonl", "md")
 _NO_FILTER = ("store", "readonly")
@@ -229,7 +229,7 @@ def origins(ctx: typer.Context) -> Callable[[Entry], Origin] | None:
 
 def filters(ctx: typer.Context, kinds: tuple[str, ...], *, old: bool = False) -> Filters:
     """Give the filters that were asked for. Raises MEMORY_TYPE, DATE_INVALID."""
-    from dshloop.memory.store import Filters
+    from dshloop.memory.answers import Filters
 
     run, asked = invocation(ctx), given(ctx)
     since, until = moments(ctx)

@@ -62,7 +62,7 @@ def imports(ctx: Any, args: list[str], incomplete: str) -> Offered:
 
 def conflicts(ctx: Any, args: list[str], incomplete: str) -> Offered:
     """Offer what becomes of what is there already."""
-    from dshloop.memory.store import CONFLICTS
+    from dshloop.memory.answers import CONFLICTS
 
     return _fitting(((name, "") for name in CONFLICTS), incomplete)
 
@@ -105,8 +105,8 @@ def sessions(ctx: Any, args: list[str], incomplete: str) -> Offered:
 
 def ids(ctx: Any, args: list[str], incomplete: str) -> Offered:
     """Offer the newest entries."""
+    from dshloop.memory.answers import Filters
     from dshloop.memory.entries import KINDS, MEMORY
-    from dshloop.memory.store import Filters
 
     kinds = (MEMORY,) if ctx.info_name in ("edit", "history") else KINDS
     with _store(ctx) as store:

@@ -25,8 +25,9 @@ from dshloop.errors import ExitCode, ForgetUnconfirmedError, MemoryNotFoundError
 from dshloop.result import Caution, Result
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Forgotten
     from dshloop.memory.entries import Entry
-    from dshloop.memory.store import Forgotten, MemoryStore
+    from dshloop.memory.store import MemoryStore
 
 app = module_app()
 SHOWN = 20  # entries that an answer names

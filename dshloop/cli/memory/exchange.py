@@ -268,7 +268,7 @@ def _answer(
 
 
 def _conflict(how: str) -> str:
-    from dshloop.memory.store import CONFLICTS
+    from dshloop.memory.answers import CONFLICTS
 
     if how not in CONFLICTS:
         known = ", ".join(CONFLICTS)

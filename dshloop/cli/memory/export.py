@@ -17,8 +17,8 @@ from dshloop.errors import UsageError
 from dshloop.result import Pieces, Result
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Filters
     from dshloop.memory.interchange.report import Report
-    from dshloop.memory.store import Filters
 
 app = module_app()
 

@@ -30,8 +30,8 @@ from dshloop.memory.stores import EMBEDDED
 from dshloop.result import Document, Result
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Observed
     from dshloop.memory.hook_input import HookCall
-    from dshloop.memory.store import Observed
 
 app = module_app()
 _TYPER_FAULT: type[Exception] = typer.BadParameter.__mro__[2]

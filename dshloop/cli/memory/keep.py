@@ -25,7 +25,7 @@ from dshloop.result import Result
 from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
-    from dshloop.memory.store import Remembered
+    from dshloop.memory.answers import Remembered
 
 app = module_app()
 

@@ -29,8 +29,8 @@ from dshloop.result import Lines, Result, Table, View
 from dshloop.terminal import one_line
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Stats
     from dshloop.memory.federation import FederatedReader
-    from dshloop.memory.store import Stats
 
 app = module_app()
 

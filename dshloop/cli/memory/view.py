@@ -15,9 +15,9 @@ from dshloop.terminal import one_line
 from dshloop.times import iso_time
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Hit
     from dshloop.memory.entries import Entry
     from dshloop.memory.merging import Origin
-    from dshloop.memory.store import Hit
 
 SNIPPET = 240  # characters of a text that a hit shows
 LINE = 80  # characters of it that stand behind a title

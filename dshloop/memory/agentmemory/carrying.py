@@ -10,12 +10,12 @@ from dshloop.memory.agentmemory import sending
 from dshloop.memory.agentmemory.daemon import Daemon
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import objects
+from dshloop.memory.answers import OVERWRITE, SKIP, Document, Put, Record
 from dshloop.memory.entries import Memory, Observation, Session
 from dshloop.memory.interchange import fields
 from dshloop.memory.interchange.agentmemory_shape import LESSON, NARRATIVE_UNITS
 from dshloop.memory.observing import cut
 from dshloop.memory.sqlite.joining import joined
-from dshloop.memory.store import OVERWRITE, SKIP, Document, Put, Record
 
 _SENT = ("added", "replaced", "merged")
 _BATCH = 200

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import TITLE_UNITS, Entry, Memory, Observation, Session, title_of
 from dshloop.memory.interchange import fields
 from dshloop.memory.interchange.agentmemory_shape import memory_of, observation_of, session_of
 from dshloop.memory.interchange.fields import RowError
-from dshloop.memory.store import Filters
 
 Row = Mapping[str, Any]
 

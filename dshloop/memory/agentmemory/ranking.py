@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dshloop.memory.answers import Hit, Why
 from dshloop.memory.entries import Entry, Observation
-from dshloop.memory.store import Hit, Why
 from dshloop.text import Word, words
 
 FLOOR = 0.3

@@ -20,10 +20,10 @@ from dshloop.memory.agentmemory.found import (
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Hit as Found
 from dshloop.memory.agentmemory_client.identity import require_known
+from dshloop.memory.answers import DEFAULT_LIMIT, Document, Filters, Hit, Record, Stats
 from dshloop.memory.entries import MEMORY, OBSERVATION, Entry, Memory, Observation, Session
 from dshloop.memory.interchange.agentmemory_shape import LESSON
 from dshloop.memory.status import Probe
-from dshloop.memory.store import DEFAULT_LIMIT, Document, Filters, Hit, Record, Stats
 
 NAME = "agentmemory"
 _SHOWN_CANDIDATES = 10

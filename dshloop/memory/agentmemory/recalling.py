@@ -10,8 +10,8 @@ from dshloop.memory.agentmemory.found import observation_in, passes
 from dshloop.memory.agentmemory.ranking import FLOOR, hit_of
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Hit as Found
+from dshloop.memory.answers import Filters, Hit
 from dshloop.memory.entries import KINDS, Entry, Session
-from dshloop.memory.store import Filters, Hit
 from dshloop.text import question
 
 MOST_HITS = 100

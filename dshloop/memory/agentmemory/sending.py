@@ -13,6 +13,7 @@ from typing import Any
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Kept, Noted, Row
 from dshloop.memory.agentmemory_client.calls import Call
+from dshloop.memory.answers import Document, Record
 from dshloop.memory.entries import (
     Edit,
     Memory,
@@ -32,7 +33,6 @@ from dshloop.memory.interchange.agentmemory_shape import (
     session_row,
 )
 from dshloop.memory.observing import FAILURE, PROMPT, SUBTITLE_UNITS, cut
-from dshloop.memory.store import Document, Record
 from dshloop.times import iso_time
 
 _DAY = 86_400.0

@@ -18,6 +18,16 @@ from dshloop.memory.agentmemory.found import memory_in, session_in
 from dshloop.memory.agentmemory.reading import AgentmemoryReader
 from dshloop.memory.agentmemory_client import calls
 from dshloop.memory.agentmemory_client.answers import Row
+from dshloop.memory.answers import (
+    SKIP,
+    Filters,
+    Forgotten,
+    Observed,
+    Put,
+    Record,
+    Remembered,
+    Similar,
+)
 from dshloop.memory.clean import clean_edit, clean_memory, clean_observation
 from dshloop.memory.entries import (
     Edit,
@@ -30,16 +40,6 @@ from dshloop.memory.entries import (
     Session,
 )
 from dshloop.memory.interchange import fields
-from dshloop.memory.store import (
-    SKIP,
-    Filters,
-    Forgotten,
-    Observed,
-    Put,
-    Record,
-    Remembered,
-    Similar,
-)
 from dshloop.redact import redact_text
 from dshloop.times import iso_time
 

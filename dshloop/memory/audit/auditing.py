@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dshloop.errors import MemoryNotFoundError, TransferUnsupportedError
+from dshloop.memory.answers import Filters
 from dshloop.memory.audit import exact, pairs, single
 from dshloop.memory.audit.findings import Audit, Finding
 from dshloop.memory.audit.sketches import Sketches
 from dshloop.memory.entries import Entry, Memory, Observation
 from dshloop.memory.interchange.carrying import source_of
-from dshloop.memory.store import Amendable, Filters, MemoryStore
+from dshloop.memory.store import Amendable, MemoryStore
 
 _TOLD_EVERY = 1_000
 _NEVER_RECALLED = "recalls are not counted"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from dshloop.errors import ImportInvalidError
+from dshloop.memory.answers import Document
 from dshloop.memory.interchange import fields
 from dshloop.memory.interchange.agentmemory_shape import (
     LESSON,
@@ -22,7 +23,6 @@ from dshloop.memory.interchange.agentmemory_shape import (
 from dshloop.memory.interchange.fields import RowError
 from dshloop.memory.interchange.pieces import BrokenError, Piece, pieces
 from dshloop.memory.interchange.report import Item, Report
-from dshloop.memory.store import Document
 
 NAME = "agentmemory"
 _KEYS = ("sessions", "observations", "memories")

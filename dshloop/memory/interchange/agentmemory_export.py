@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dshloop.json_text import json_text
+from dshloop.memory.answers import Document, Filters, Record
 from dshloop.memory.entries import MEMORY, OBSERVATION, Memory, Observation, Session
 from dshloop.memory.interchange.agentmemory_shape import (
     LESSON,
@@ -14,7 +15,6 @@ from dshloop.memory.interchange.agentmemory_shape import (
     session_row,
 )
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.store import Document, Filters, Record
 from dshloop.times import iso_time
 
 VERSION = "0.9.29"

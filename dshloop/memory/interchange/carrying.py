@@ -6,19 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dshloop.errors import DshloopError, TransferUnsupportedError
+from dshloop.memory.answers import Document, Filters, Put, Record
 from dshloop.memory.entries import Memory, Observation, Session
 from dshloop.memory.interchange.paging import Paged, Source
 from dshloop.memory.interchange.report import Item, Report
 from dshloop.memory.interchange.untimed import Untimed
-from dshloop.memory.store import (
-    Document,
-    Filters,
-    MemoryReader,
-    MemoryStore,
-    Put,
-    Record,
-    Transferable,
-)
+from dshloop.memory.store import MemoryReader, MemoryStore, Transferable
 from dshloop.redact import redact
 
 Told = Callable[[int], None]

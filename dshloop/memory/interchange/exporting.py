@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from dshloop.files import real_file, require_file, sync_folder, writing
+from dshloop.memory.answers import Filters, Record
 from dshloop.memory.interchange import (
     agentmemory,
     agentmemory_export,
@@ -19,7 +20,7 @@ from dshloop.memory.interchange.carrying import cleaned, source_of
 from dshloop.memory.interchange.paging import Source
 from dshloop.memory.interchange.records import identity
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.store import Filters, MemoryReader, Record
+from dshloop.memory.store import MemoryReader
 
 FORMATS = (jsonl.NAME, agentmemory.NAME, markdown.NAME)
 _GATHERED = 1 << 18  # bytes

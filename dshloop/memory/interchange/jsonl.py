@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from dshloop.errors import ImportInvalidError
+from dshloop.memory.answers import Record
 from dshloop.memory.interchange import records
 from dshloop.memory.interchange.fields import RowError
 from dshloop.memory.interchange.lines import json_lines
 from dshloop.memory.interchange.report import Item, Report
-from dshloop.memory.store import Record
 
 NAME = "dshloop"
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from dshloop.errors import OutputExistsError
 from dshloop.files import shown, sync_folder, writing
 from dshloop.json_text import json_text
+from dshloop.memory.answers import Document, Record
 from dshloop.memory.entries import Memory
 from dshloop.memory.interchange.records import kind_of
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.store import Document, Record
 from dshloop.times import iso_time
 
 _SLUG = re.compile(r"[^\w]+")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
-from dshloop.memory.store import Filters, MemoryReader, Record
+from dshloop.memory.answers import Filters, Record
+from dshloop.memory.store import MemoryReader
 
 _PAGE = 500
 

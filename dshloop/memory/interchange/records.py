@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dshloop.json_text import json_text
+from dshloop.memory.answers import DOCUMENT, SESSION, Document, Record
 from dshloop.memory.entries import MEMORY, OBSERVATION, TYPES, Memory, Observation, Session
 from dshloop.memory.interchange.fields import MOST, RowError, finite
-from dshloop.memory.store import DOCUMENT, SESSION, Document, Record
 
 FORMAT = "dshloop-memory"
 VERSION = 1

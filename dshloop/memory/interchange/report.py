@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from dshloop.memory.answers import Document, Put
 from dshloop.memory.interchange.records import kind_of
-from dshloop.memory.store import Document, Put
 
 MOST_PLACES = 5
 """So many places are told of each reason."""

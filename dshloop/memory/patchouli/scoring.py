@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dshloop.memory.answers import Hit, Why
 from dshloop.memory.entries import Memory
-from dshloop.memory.store import Hit, Why
 from dshloop.stop_words import STOP_WORDS
 
 _WORD = re.compile(r"\w+")

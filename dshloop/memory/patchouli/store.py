@@ -13,11 +13,11 @@ from dshloop.errors import (
     StoreReadOnlyError,
     StoreUnsupportedError,
 )
+from dshloop.memory.answers import DEFAULT_LIMIT, Filters, Hit, Put, Record, Stats
 from dshloop.memory.entries import MEMORY, Entry, Memory, Session
 from dshloop.memory.patchouli.found import Found, Source, memory_of
 from dshloop.memory.patchouli_socket.wire import Change
 from dshloop.memory.status import Probe
-from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, Put, Record, Stats
 
 FLOOR = 0.3
 """The score below which a hit isn't shown."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.postgres.connection import Lent, given, translated
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.meaning import vector_math as math
 from dshloop.memory.sqlite.meaning.fusion import Nearness
 from dshloop.memory.sqlite.meaning.nearness import Asked, VectorIndex
 from dshloop.memory.sqlite.meaning.vectors import check_length, model_of
-from dshloop.memory.store import Filters
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Vector

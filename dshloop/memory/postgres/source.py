@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Entry
 from dshloop.memory.postgres.connection import Lent
 from dshloop.memory.postgres.statistics import counted
@@ -19,7 +20,6 @@ from dshloop.memory.recall.source import COMPARED, EXTENSIONS
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.recall.candidates import around, telling, weights_of
 from dshloop.memory.sqlite.rows import COLUMNS, entry_of
-from dshloop.memory.store import Filters
 
 _MOST_READ = 400
 """Entries that are read for the rarest words of a question, whatever else they have; for its other

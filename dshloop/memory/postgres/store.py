@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dshloop.memory.answers import Filters, Stats
 from dshloop.memory.postgres.database import PATIENCE, PostgresDatabase
 from dshloop.memory.postgres.source import PostgresSource
 from dshloop.memory.sqlite.meaning.model import Filled, Meaning
 from dshloop.memory.sqlite.stats import stats_of
 from dshloop.memory.sqlite.store import RowStore
-from dshloop.memory.store import Filters, Stats
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dshloop.memory.answers import Why
 from dshloop.memory.recall.lines import Term, padded
 from dshloop.memory.recall.rank import FACTORS, Beside, Ranked, Ranking
 from dshloop.memory.sqlite.index import FIELDS
-from dshloop.memory.store import Why
 
 
 def reasons(

@@ -8,13 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from dshloop.memory.answers import Hit, Why
 from dshloop.memory.recall.folding import folded
 from dshloop.memory.recall.rank import Beside, Ranked, Ranking
 from dshloop.memory.recall.reasons import reasons
 from dshloop.memory.recall.source import Source
 from dshloop.memory.recall.terms import weighed
 from dshloop.memory.sqlite.meaning.fusion import NEAREST, Near
-from dshloop.memory.store import Hit, Why
 from dshloop.memory.synonyms import synonyms as known
 from dshloop.text import question
 

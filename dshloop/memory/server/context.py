@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import MEMORY, OBSERVATION, Entry, Memory, Session
 from dshloop.memory.interchange.fields import iso_moment
 from dshloop.memory.observing import cut
@@ -17,7 +18,7 @@ from dshloop.memory.server.calls import (
     whole_number,
 )
 from dshloop.memory.server.state import State
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import MemoryStore
 from dshloop.memory.window import Block, closing, fitting, tokens_of
 from dshloop.terminal import one_line
 from dshloop.times import iso_time

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import MEMORY, OBSERVATION, Entry, Observation
 from dshloop.memory.interchange.agentmemory_shape import observation_row
 from dshloop.memory.interchange.fields import iso_moment
@@ -15,7 +16,7 @@ from dshloop.memory.project_profile import project_profile
 from dshloop.memory.server.calls import Answer, Call, CallRefusedError, text_in, texts_in
 from dshloop.memory.server.context import line_of, shown
 from dshloop.memory.server.search import found
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import MemoryStore
 from dshloop.memory.window import item
 
 _SESSIONS, _ROWS, _LEAST_IMPORTANCE = 15, 5, 4

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dshloop.errors import MemoryNotFoundError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import MEMORY, OBSERVATION, TYPES, Memory, Observation
 from dshloop.memory.interchange.fields import iso_moment
 from dshloop.memory.server.calls import (
@@ -17,7 +18,7 @@ from dshloop.memory.server.calls import (
     whole_number,
 )
 from dshloop.memory.server.rows import exact, exact_memory
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import MemoryStore
 
 _DAY = 86400.0
 _STALE_DAYS, _LOW_DAYS, _LOW_IMPORTANCE = 30, 90, 3

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dshloop.memory.answers import Filters, Similar
 from dshloop.memory.entries import MEMORY, TYPES, Entry, Memory, NewMemory, Observation
 from dshloop.memory.interchange.agentmemory_shape import KIND
 from dshloop.memory.server.calls import (
@@ -18,7 +19,7 @@ from dshloop.memory.server.calls import (
     texts_in,
 )
 from dshloop.memory.server.rows import exact, exact_memory, memory_answer
-from dshloop.memory.store import DocumentStore, Filters, MemoryStore, Similar
+from dshloop.memory.store import DocumentStore, MemoryStore
 from dshloop.times import iso_time
 
 RELATION = "relation"

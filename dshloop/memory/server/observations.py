@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import OBSERVATION, Observation
 from dshloop.memory.interchange.agentmemory_shape import observation_row
 from dshloop.memory.interchange.fields import iso_moment
 from dshloop.memory.observing import observed
 from dshloop.memory.server.calls import Answer, Call, CallRefusedError, encoded
 from dshloop.memory.server.memories import listed
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import MemoryStore
 
 _REQUIRED = "hookType, sessionId, project, cwd, and timestamp are required strings"
 _KEYS = ("hookType", "sessionId", "project", "cwd", "timestamp")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Entry, Observation
 from dshloop.memory.server import lessons
 from dshloop.memory.server.calls import (
@@ -26,7 +27,7 @@ from dshloop.memory.server.rows import (
     found_row,
     session_of,
 )
-from dshloop.memory.store import Filters, MemoryStore
+from dshloop.memory.store import MemoryStore
 
 FORMATS = ("full", "compact", "narrative")
 DEFAULT, MOST = 20, 100

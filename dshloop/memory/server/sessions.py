@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import OBSERVATION, NewSession, Observation, Session
 from dshloop.memory.interchange.agentmemory_shape import observation_row, session_row
 from dshloop.memory.server import commits, context
 from dshloop.memory.server.calls import Answer, Call, CallRefusedError, encoded, text_in
 from dshloop.memory.server.memories import listed
-from dshloop.memory.store import DocumentStore, Filters, MemoryStore
+from dshloop.memory.store import DocumentStore, MemoryStore
 from dshloop.times import iso_time
 
 TITLE = 200

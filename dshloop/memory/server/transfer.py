@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dshloop.memory.answers import OVERWRITE, SKIP, Filters, Record
 from dshloop.memory.entries import MEMORY, OBSERVATION, Entry, Observation, Session
 from dshloop.memory.interchange import fields
 from dshloop.memory.interchange.agentmemory import read_value
@@ -14,15 +15,7 @@ from dshloop.memory.interchange.carrying import put
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.server import lessons
 from dshloop.memory.server.calls import Answer, Call, CallRefusedError, whole_number
-from dshloop.memory.store import (
-    OVERWRITE,
-    SKIP,
-    DocumentStore,
-    Filters,
-    MemoryStore,
-    Record,
-    Transferable,
-)
+from dshloop.memory.store import DocumentStore, MemoryStore, Transferable
 from dshloop.redact import redact
 
 MOST_SESSIONS = 1000

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from dshloop.memory.answers import MERGE, SESSION, Document, Put, Record
 from dshloop.memory.entries import Entry, Memory, Observation, Session
 from dshloop.memory.sqlite import documents, index, sessions, write
 from dshloop.memory.sqlite.connection import Connection
@@ -25,7 +26,6 @@ from dshloop.memory.sqlite.rows import (
     packed,
     row_of,
 )
-from dshloop.memory.store import MERGE, SESSION, Document, Put, Record
 
 AT_ONCE = 4_000
 """Records in one transaction."""

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from dshloop.memory.answers import Document
 from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.rows import packed, unpacked
-from dshloop.memory.store import Document
 
 
 def every(connection: Connection, kind: str) -> dict[str, Any]:

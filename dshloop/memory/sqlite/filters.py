@@ -6,9 +6,9 @@ import json
 import sqlite3
 from typing import Any
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import KINDS
 from dshloop.memory.sqlite.rows import packed
-from dshloop.memory.store import Filters
 
 LIVE = "(m.expires_at IS NULL OR m.expires_at > ?)"
 """The condition that an entry has not expired; its value is the time."""

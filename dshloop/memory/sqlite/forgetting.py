@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NoReturn
 
 from dshloop.errors import MemoryNotFoundError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Entry, Memory
 from dshloop.memory.sqlite import sessions, write
 from dshloop.memory.sqlite.connection import Connection
@@ -14,7 +15,6 @@ from dshloop.memory.sqlite.history import has_newer, older
 from dshloop.memory.sqlite.lookup import by_id, find, row
 from dshloop.memory.sqlite.operation import Operation
 from dshloop.memory.sqlite.rows import COLUMNS, Row, packed
-from dshloop.memory.store import Filters
 
 KEPT_SECONDS = 30 * 86_400.0
 """How long what was forgotten can be restored, and what expired stays in the file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dshloop.errors import MemoryNotFoundError
+from dshloop.memory.answers import Remembered
 from dshloop.memory.entries import Edit, Memory, title_of
 from dshloop.memory.sqlite import index, write
 from dshloop.memory.sqlite.connection import Connection
@@ -10,7 +11,6 @@ from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.lookup import by_id, row
 from dshloop.memory.sqlite.operation import Operation
 from dshloop.memory.sqlite.rows import COLUMNS, Row, digest_of
-from dshloop.memory.store import Remembered
 from dshloop.times import uuid7_digits
 
 

@@ -5,8 +5,8 @@ It can be done again without changing anything: counts are not added up.
 
 from __future__ import annotations
 
+from dshloop.memory.answers import Document, Record
 from dshloop.memory.entries import Memory, Observation, Session
-from dshloop.memory.store import Document, Record
 
 
 def joined(old: Record, new: Record) -> Record:

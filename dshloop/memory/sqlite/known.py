@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dshloop.memory.answers import DOCUMENT, MERGE, OVERWRITE, SESSION, Document, Put, Record
 from dshloop.memory.entries import Memory, Observation, Session
 from dshloop.memory.sqlite import documents, sessions
 from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.joining import joined
 from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.rows import COLUMNS, packed, unpacked
-from dshloop.memory.store import DOCUMENT, MERGE, OVERWRITE, SESSION, Document, Put, Record
 
 _AT_ONCE_ASKED = 500
 

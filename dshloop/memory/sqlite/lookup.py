@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dshloop.errors import AmbiguousIdError, MemoryNotFoundError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import KINDS, Entry
 from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import LIVE, labels, where
 from dshloop.memory.sqlite.rows import COLUMNS, Row, entry_of, packed, unpacked
-from dshloop.memory.store import Filters
 
 _SHOWN_CANDIDATES = 10
 _MOST_ROWS = 1 << 62  # SQLite's integers end a little later

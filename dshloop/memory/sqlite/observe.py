@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dshloop.memory.answers import Observed
 from dshloop.memory.entries import NewObservation, Observation, distinct
 from dshloop.memory.sqlite import index, sessions, write
 from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.index import Indexed
 from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.rows import COLUMNS, observation_digest
-from dshloop.memory.store import Observed
 from dshloop.times import uuid7_digits
 
 REPEAT_SECONDS = 300.0

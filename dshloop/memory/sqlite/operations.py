@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from dshloop.errors import NothingToUndoError
+from dshloop.memory.answers import Undone
 from dshloop.memory.entries import MEMORY, Entry, Memory, Observation
 from dshloop.memory.sqlite import amending, forgetting, write
 from dshloop.memory.sqlite.connection import Connection
@@ -20,7 +21,6 @@ from dshloop.memory.sqlite.operation import (
     RESTORED,
     Operation,
 )
-from dshloop.memory.store import Undone
 
 
 class Last(NamedTuple):

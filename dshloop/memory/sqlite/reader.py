@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dshloop.errors import MemoryEmptyError
+from dshloop.memory.answers import DEFAULT_LIMIT, Filters, Hit, Record, Stats
 from dshloop.memory.entries import Entry, Memory, Session
 from dshloop.memory.sqlite import database as sqlite
 from dshloop.memory.sqlite import lookup
 from dshloop.memory.sqlite.connection import Database
 from dshloop.memory.sqlite.meaning.model import Meaning
-from dshloop.memory.store import DEFAULT_LIMIT, Filters, Hit, Record, Stats
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dshloop.memory.answers import Observed
 from dshloop.memory.clean import clean_observation
 from dshloop.memory.entries import Entry, NewObservation, NewSession, Session
 from dshloop.memory.sqlite import observe, sessions
 from dshloop.memory.sqlite.reader import RowReader, SqliteReader
-from dshloop.memory.store import Observed
 
 if TYPE_CHECKING:
     from dshloop.memory.sqlite.meaning.model import Written

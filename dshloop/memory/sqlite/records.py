@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dshloop.memory.answers import Filters, Record
 from dshloop.memory.entries import Entry
 from dshloop.memory.sqlite import documents, sessions
 from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import where as conditions_of
 from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.rows import COLUMNS
-from dshloop.memory.store import Filters, Record
 
 _EVERYTHING = Filters(old=True)
 

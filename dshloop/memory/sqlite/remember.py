@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dshloop.memory.answers import Remembered, Similar
 from dshloop.memory.entries import Memory, NewMemory
 from dshloop.memory.sqlite import index, write
 from dshloop.memory.sqlite.connection import Connection
@@ -14,7 +15,6 @@ from dshloop.memory.sqlite.lookup import row
 from dshloop.memory.sqlite.operation import Operation
 from dshloop.memory.sqlite.rows import COLUMNS, Row, digest_of, packed
 from dshloop.memory.sqlite.similar import ALIKE, NEAR, replaces, similarity, word_set
-from dshloop.memory.store import Remembered, Similar
 
 # Candidates are the entries that have all of the newcomer's three rarest words, or all of the next
 # three: the rarest may be what is new in it.

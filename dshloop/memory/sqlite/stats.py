@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from dshloop.memory.answers import Stats
 from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.lookup import counts
-from dshloop.memory.store import Stats
 
 
 def stats_of(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dshloop.errors import MemoryNotFoundError
+from dshloop.memory.answers import SKIP, Filters, Forgotten, Put, Record, Remembered, Undone
 from dshloop.memory.clean import clean_edit, clean_memory
 from dshloop.memory.entries import (
     Edit,
@@ -34,15 +35,6 @@ from dshloop.memory.sqlite.reader import SqliteReader
 from dshloop.memory.sqlite.recorder import RowRecorder
 from dshloop.memory.sqlite.remember import Newcomer, Rarity
 from dshloop.memory.sqlite.rows import Row
-from dshloop.memory.store import (
-    SKIP,
-    Filters,
-    Forgotten,
-    Put,
-    Record,
-    Remembered,
-    Undone,
-)
 
 _EVERYTHING = Filters()
 _AT_ONCE = 1_000

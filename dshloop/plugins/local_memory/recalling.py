@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dshloop.llm.messages import Message, plain_text, user_message
+from dshloop.memory.answers import Filters, Hit
 from dshloop.memory.recalled import recalled
-from dshloop.memory.store import Filters, Hit, MemoryStore
+from dshloop.memory.store import MemoryStore
 from dshloop.plugins.local_memory.lane import StoreLane
 from dshloop.plugins.local_memory.tools import Project
 

@@ -11,7 +11,8 @@ from dshloop.plugins.local_memory.lane import StoreLane
 if TYPE_CHECKING:
     from dshloop.host.agent import Agent
     from dshloop.host.tools import Execution
-    from dshloop.memory.store import Hit, MemoryStore
+    from dshloop.memory.answers import Hit
+    from dshloop.memory.store import MemoryStore
 
 RECALL, REMEMBER = "recall", "remember"
 MOST = 20
@@ -55,7 +56,7 @@ def recall_tool(lane: StoreLane, project: Project) -> Tool:
     """Make `recall`."""
 
     async def body(execution: Execution) -> str:
-        from dshloop.memory.store import Filters
+        from dshloop.memory.answers import Filters
 
         given, where = execution.arguments, Filters(project=project(execution.agent))
         limit = given.get("limit", _FEW)

@@ -85,10 +85,10 @@ def _mark(log: Path) -> list[int] | None:
 
 def _index(store: IndexStore, place: MemoryPlace, log: Path) -> None:
     from dshloop.errors import DshloopError
+    from dshloop.memory.answers import MERGE
     from dshloop.memory.interchange.ingesting import items
     from dshloop.memory.interchange.report import Report
     from dshloop.memory.project import project_here
-    from dshloop.memory.store import MERGE
     from dshloop.transcripts.programs import reader_of
 
     try:

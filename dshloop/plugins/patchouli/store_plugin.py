@@ -18,8 +18,9 @@ from dshloop.plugins.patchouli.service import Call, Request
 from dshloop.plugins.patchouli.store_query import asked_of
 
 if TYPE_CHECKING:
+    from dshloop.memory.answers import Hit, Record
     from dshloop.memory.entries import Observation, Session
-    from dshloop.memory.store import Hit, MemoryStore, Record
+    from dshloop.memory.store import MemoryStore
     from dshloop.transcripts.happenings import Happening
 
 ID = "dshloop"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dshloop.lossless_json import js_trim
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import KINDS
-from dshloop.memory.store import Filters
 from dshloop.plugins.patchouli import points
 
 LIMIT = 5

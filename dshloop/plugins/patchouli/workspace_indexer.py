@@ -87,7 +87,7 @@ def index_workspace(
     stopped: Stopped,
 ) -> tuple[int, int]:
     """Bring the index of a workspace up to date; give how many files were read and forgotten."""
-    from dshloop.memory.store import OVERWRITE
+    from dshloop.memory.answers import OVERWRITE
 
     known: dict[str, Any] = dict(store.document(KIND, str(root)) or {})
     there: dict[str, list[int]] = {}

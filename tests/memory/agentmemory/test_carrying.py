@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from dshloop.memory.agentmemory.store import AgentmemoryStore
+from dshloop.memory.answers import MERGE, OVERWRITE, SKIP, Document, Filters, Record
 from dshloop.memory.entries import Memory, NewMemory, Observation
 from dshloop.memory.interchange.carrying import migrate
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import MERGE, OVERWRITE, SKIP, Document, Filters, Record
 from tests.memory.agentmemory.daemons import Daemons, store_at
 from tests.memory.contract import observation
 

@@ -10,8 +10,9 @@ import pytest
 
 from dshloop.errors import StoreUnsupportedError
 from dshloop.memory.agentmemory.store import AgentmemoryStore
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Memory, NewMemory
-from dshloop.memory.store import DocumentStore, Filters
+from dshloop.memory.store import DocumentStore
 from tests.memory.agentmemory.daemons import Daemons, store_at
 from tests.memory.contract import *  # noqa: F403
 from tests.memory.contract import (

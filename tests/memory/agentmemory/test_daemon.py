@@ -16,8 +16,8 @@ from dshloop.errors import (
     SemanticUnavailableError,
     StoreReadOnlyError,
 )
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Memory, NewMemory, NewSession
-from dshloop.memory.store import Filters
 from tests.http.server import Asked, Said, serving
 from tests.memory.agentmemory.daemons import store_at
 

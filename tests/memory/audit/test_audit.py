@@ -187,7 +187,7 @@ def test_what_is_old_or_expired_is_noted(store: SqliteStore) -> None:
 
 
 def test_filters_choose_what_is_looked_at(store: SqliteStore) -> None:
-    from dshloop.memory.store import Filters
+    from dshloop.memory.answers import Filters
 
     put(store, [new(1, f"the key is {KEY}"), new(2, f"a key {KEY}", project="q")])
     assert told(audit(store, Filters(project="q"), NOW)) == [("SECRET", ("mem_2",))]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from dshloop.errors import ImportInvalidError
+from dshloop.memory.answers import Document, Filters
 from dshloop.memory.entries import NewMemory, NewObservation, Observation
 from dshloop.memory.interchange import agentmemory, agentmemory_export, jsonl
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Document, Filters
 from tests.memory.interchange.steps import NOW, carried, read, store  # noqa: F401
 from tests.memory.interchange.test_agentmemory_shape import MEMORY, OBSERVATION
 

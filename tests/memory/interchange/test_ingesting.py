@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewObservation
 from dshloop.memory.interchange import ingesting
 from dshloop.memory.interchange.carrying import carry
 from dshloop.memory.interchange.ingesting import folder_name
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 from tests.memory.interchange.steps import store  # noqa: F401
 from tests.transcripts import test_claude_code, test_codex
 

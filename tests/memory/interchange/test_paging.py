@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from dshloop.errors import TransferUnsupportedError
+from dshloop.memory.answers import Filters
 from dshloop.memory.audit.auditing import audit
 from dshloop.memory.interchange import paging
 from dshloop.memory.interchange.carrying import carry, migrate, source_of
 from dshloop.memory.interchange.paging import Paged
 from dshloop.memory.interchange.report import Report
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 from tests.memory.interchange.steps import NOW, store  # noqa: F401
 from tests.memory.transfer import memory, observation, put, session
 

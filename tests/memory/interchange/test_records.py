@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dshloop.memory.answers import Document, Record
 from dshloop.memory.entries import Memory, Observation, Session
 from dshloop.memory.interchange import jsonl
 from dshloop.memory.interchange.fields import RowError
 from dshloop.memory.interchange.records import decoded, record_line, record_of
 from dshloop.memory.interchange.report import Report
-from dshloop.memory.store import Document, Record
 from tests.memory.interchange import rows
 
 documents = st.builds(

@@ -17,11 +17,11 @@ from dshloop.errors import (
     StoreReadOnlyError,
     StoreUnreachableError,
 )
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Memory, NewMemory, NewObservation
 from dshloop.memory.postgres.pools import Place, join
 from dshloop.memory.postgres.schema import MIGRATIONS
 from dshloop.memory.postgres.store import PostgresStore
-from dshloop.memory.store import Filters
 from tests.memory.postgres.conftest import Opener
 
 

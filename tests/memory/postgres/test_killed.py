@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from dshloop.errors import DshloopError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, NewObservation
 from dshloop.memory.postgres.pools import Place
 from dshloop.memory.postgres.store import PostgresStore
-from dshloop.memory.store import Filters
 from tests.memory.postgres.server import NoServerError, Server
 
 WRITERS = 6

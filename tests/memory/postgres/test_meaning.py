@@ -8,13 +8,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.postgres.connection import Lent
 from dshloop.memory.postgres.pgvector import ServerIndex, index_of
 from dshloop.memory.postgres.store import PostgresStore
 from dshloop.memory.sqlite.meaning.nearness import VectorIndex
 from dshloop.memory.sqlite.store import RowStore, SqliteStore
-from dshloop.memory.store import Filters
 from tests.memory.embedding.stand_in import StandIn
 from tests.memory.postgres.conftest import Opener
 

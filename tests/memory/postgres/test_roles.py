@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from dshloop.errors import MemoryNotFoundError, NothingToUndoError, StoreForbiddenError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, NewObservation, NewSession
 from dshloop.memory.postgres.store import PostgresStore
-from dshloop.memory.store import Filters
 from tests.memory.postgres.conftest import Opener
 
 As = Callable[[str], PostgresStore]

@@ -28,7 +28,7 @@ from dshloop.memory.sqlite.care.backup import backup
 from dshloop.memory.sqlite.care.check import check
 from dshloop.memory.sqlite.database import Database
 from dshloop.memory.sqlite.care.reindex import reindex
-from dshloop.memory.store import Filters
+from dshloop.memory.answers import Filters
 
 path, verb, rows = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 begun = time.perf_counter()

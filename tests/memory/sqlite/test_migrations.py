@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from dshloop.errors import DshloopError, StoreOlderError, StoreReadOnlyError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, NewSession
 from dshloop.memory.sqlite import migrate
 from dshloop.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 from dshloop.text import words
 
 ROWS = 30

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, NewObservation
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 from tests.memory.sqlite.damaged import looked_at
 
 

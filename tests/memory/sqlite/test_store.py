@@ -19,11 +19,11 @@ from dshloop.errors import (
     StoreUnsupportedError,
     WriteFailedError,
 )
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory
 from dshloop.memory.sqlite import connect, migrate
 from dshloop.memory.sqlite.schema import MIGRATIONS
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 
 root_only = pytest.mark.skipif(
     hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere"

@@ -25,11 +25,11 @@ from dshloop.errors import (
 from dshloop.host.abort import AbortSignal
 from dshloop.host.mount import Mount
 from dshloop.host.rows import HostRow
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Observation
 from dshloop.memory.outbox import GIVEN_UP, Outbox
 from dshloop.memory.outbox_flush import flush, outboxes
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 from dshloop.plugins.agentmemory import delivery
 from dshloop.plugins.deliveries import Surroundings
 from dshloop.plugins.deliveries import delivery as delivering

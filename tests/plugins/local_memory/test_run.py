@@ -12,8 +12,8 @@ import pytest
 
 from dshloop.errors import UsageError
 from dshloop.host.rows import HostRow
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import OBSERVATION
-from dshloop.memory.store import Filters
 from dshloop.paths import Places
 from dshloop.plugins.built_in import MEMORY, completed
 from dshloop.runs.memory import memory_place

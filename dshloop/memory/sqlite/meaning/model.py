@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dshloop.errors import DshloopError, EmbeddingInvalidError, SemanticUnavailableError
+from dshloop.memory.answers import Filters
 from dshloop.memory.sqlite.connection import Connection, Database
 from dshloop.memory.sqlite.meaning import vectors
-from dshloop.memory.store import Filters
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Embedder, Vector

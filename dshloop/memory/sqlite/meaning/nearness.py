@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.sqlite.connection import Connection
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.meaning import vector_math as math
@@ -31,7 +32,6 @@ from dshloop.memory.sqlite.meaning.vectors import (
     unpacked,
 )
 from dshloop.memory.sqlite.rows import Stored
-from dshloop.memory.store import Filters
 
 if TYPE_CHECKING:
     from dshloop.memory.embedding.embedder import Vector, Vectors

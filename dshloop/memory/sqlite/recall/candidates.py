@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.recall.lines import Corpus, Line, Term
 from dshloop.memory.recall.rank import Beside
 from dshloop.memory.sqlite.filters import where
 from dshloop.memory.sqlite.index import FIELDS, quoted
-from dshloop.memory.store import Filters
 
 # A common word makes the index read a large part of the store and tells little.
 _COMMON_FROM_ROWS = 1_000

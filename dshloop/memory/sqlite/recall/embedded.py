@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import Entry
 from dshloop.memory.recall.lines import Corpus, Line, Term
 from dshloop.memory.recall.rank import Beside
@@ -12,7 +13,6 @@ from dshloop.memory.recall.source import COMPARED, EXTENSIONS
 from dshloop.memory.sqlite import lookup
 from dshloop.memory.sqlite.connect import SqliteConnection
 from dshloop.memory.sqlite.recall import candidates
-from dshloop.memory.store import Filters
 
 _EVERYTHING = Filters()
 _FREQUENCY = """

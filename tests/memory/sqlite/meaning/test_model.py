@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from dshloop.errors import EmbeddingInvalidError, PeerDownError, SemanticUnavailableError
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, NewObservation
 from dshloop.memory.sqlite.meaning import vectors
 from dshloop.memory.sqlite.meaning.model import FILL, Meaning
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 from tests.memory.embedding.stand_in import StandIn
 from tests.memory.questions import FACTS, NONSENSE
 

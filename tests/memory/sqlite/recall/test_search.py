@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dshloop.memory.answers import Filters
 from dshloop.memory.entries import NewMemory, NewObservation
 from dshloop.memory.sqlite.store import SqliteStore
-from dshloop.memory.store import Filters
 
 Recall = Callable[..., list[str]]
 
